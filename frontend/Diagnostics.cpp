@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Messages to the user: collected, sorted by place, printed with carets.
+#include "frontend/Diagnostics.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <tuple>
+
+using namespace torsor;
+
+llvm::StringRef torsor::getLevelName(DiagnosticLevel level) {
+  switch (level) {
+  case DiagnosticLevel::Error:
+    return "error";
+  case DiagnosticLevel::Warning:
+    return "warning";
+  case DiagnosticLevel::Remark:
+    return "remark";
+  case DiagnosticLevel::Note:
+    return "note";
+  }
+  return "error";
+}
+
+DiagnosticPlace torsor::resolvePlace(SourceRange range) {
+  DiagnosticPlace place;
+  if (!range.file)
+    return place;
+  place.file = range.file->getName().str();
+  LineColumn begin = range.file->getPlace(range.begin);
+  LineColumn end = range.file->getPlace(std::max(range.begin, range.end));
+  place.line = begin.line;
+  place.column = begin.column;
+  place.endLine = end.line;
+  place.endColumn = end.column;
+  place.lineText = range.file->getLine(begin.line).str();
+  return place;
+}
+
+Diagnostic &Diagnostic::note(SourceRange range, std::string text) {
+  Diagnostic note;
+  note.level = DiagnosticLevel::Note;
+  note.text = std::move(text);
+  note.place = resolvePlace(range);
+  notes.push_back(std::move(note));
+  return *this;
+}
+
+Diagnostic &Diagnostic::withFix(std::string text) {
+  fix = std::move(text);
+  return *this;
+}
+
+Diagnostic &DiagnosticList::report(DiagnosticLevel level, SourceRange range,
+                                   llvm::StringRef id, std::string text) {
+  Diagnostic diagnostic;
+  diagnostic.level = level;
+  diagnostic.id = id.str();
+  diagnostic.text = std::move(text);
+  diagnostic.place = resolvePlace(range);
+  return add(std::move(diagnostic));
+}
+
+static bool isSameMessage(const Diagnostic &a, const Diagnostic &b) {
+  return a.level == b.level && a.place.line == b.place.line &&
+         a.place.column == b.place.column && a.text == b.text &&
+         a.place.file == b.place.file;
+}
+
+Diagnostic &DiagnosticList::add(Diagnostic diagnostic) {
+  auto drop = [&]() -> Diagnostic & {
+    dropped = std::move(diagnostic);
+    return dropped;
+  };
+  for (const Diagnostic &earlier : list)
+    if (isSameMessage(earlier, diagnostic))
+      return drop();
+  if (diagnostic.level == DiagnosticLevel::Error) {
+    ++errorCount;
+    if (++errorsOfFile[diagnostic.place.file] > errorLimit)
+      return drop();
+  }
+  list.push_back(std::move(diagnostic));
+  return list.back();
+}
+
+std::vector<const Diagnostic *> DiagnosticList::sorted() const {
+  std::map<std::string, size_t> fileOrder;
+  std::vector<std::tuple<size_t, unsigned, unsigned, size_t>> keys;
+  for (const auto &[i, diagnostic] : llvm::enumerate(list)) {
+    const DiagnosticPlace &place = diagnostic.place;
+    size_t file =
+        fileOrder.try_emplace(place.file, fileOrder.size()).first->second;
+    keys.emplace_back(file, place.line, place.column, i);
+  }
+  llvm::sort(keys);
+  std::vector<const Diagnostic *> result;
+  for (const auto &key : keys)
+    result.push_back(&list[std::get<3>(key)]);
+  return result;
+}
+
+std::string DiagnosticList::print() const {
+  std::string out;
+  for (const Diagnostic *diagnostic : sorted())
+    out += printDiagnostic(*diagnostic);
+  return out;
+}
+
+/// Bytes that begin a character of UTF-8.
+static unsigned countCharacters(llvm::StringRef text) {
+  return unsigned(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
+}
+
+/// The source line with a caret range below it. Tabs before the caret are kept,
+/// so that it stands below its character whatever their width.
+static void printCaret(std::string &out, const DiagnosticPlace &place) {
+  llvm::StringRef line = place.lineText;
+  out += line;
+  out += '\n';
+  size_t begin = std::min<size_t>(place.column - 1, line.size());
+  size_t end = place.endLine == place.line ? place.endColumn - 1 : line.size();
+  end = std::clamp(end, begin, line.size());
+  for (char c : line.take_front(begin))
+    if (c == '\t')
+      out += '\t';
+    else if ((static_cast<unsigned char>(c) & 0xC0) != 0x80)
+      out += ' ';
+  unsigned width = countCharacters(line.slice(begin, end));
+  out += '^';
+  out.append(width > 1 ? width - 1 : 0, '~');
+  out += '\n';
+}
+
+static void printOne(std::string &out, const Diagnostic &diagnostic) {
+  const DiagnosticPlace &place = diagnostic.place;
+  if (!place.file.empty()) {
+    out += place.file + ":";
+    if (place.line)
+      out +=
+          std::to_string(place.line) + ":" + std::to_string(place.column) + ":";
+    out += " ";
+  }
+  out += getLevelName(diagnostic.level);
+  out += ": " + diagnostic.text;
+  if (!diagnostic.id.empty())
+    out += " [" + diagnostic.id + "]";
+  out += '\n';
+  if (place.line)
+    printCaret(out, place);
+}
+
+std::string torsor::printDiagnostic(const Diagnostic &diagnostic) {
+  std::string out;
+  printOne(out, diagnostic);
+  for (const Diagnostic &note : diagnostic.notes)
+    printOne(out, note);
+  return out;
+}
