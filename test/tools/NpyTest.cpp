@@ -5,9 +5,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <limits>
-
 #include <gtest/gtest.h>
+#include <limits>
 #include <unistd.h>
 
 using namespace torsor;
@@ -36,8 +35,8 @@ const char plain[] =
     "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n";
 
 TEST(Npy, EveryTypeComesBackBitForBit) {
-  std::string path = testing::TempDir() + "torsor-npy-" +
-                     std::to_string(getpid()) + ".npy";
+  std::string path =
+      testing::TempDir() + "torsor-npy-" + std::to_string(getpid()) + ".npy";
   for (torsor_dtype dtype :
        {TORSOR_F32, TORSOR_F16, TORSOR_BF16, TORSOR_F64, TORSOR_I32, TORSOR_I64,
         TORSOR_I8, TORSOR_U8, TORSOR_BOOL})
@@ -65,9 +64,10 @@ TEST(Npy, AcceptsWhatNumPyWrites) {
                              8)),
             "accepted");
   // One axis is in both orders.
-  EXPECT_EQ(errorOf(makeFile(
-                "{'descr': '<f4', 'fortran_order': True, 'shape': (3,), }", 12)),
-            "accepted");
+  EXPECT_EQ(
+      errorOf(makeFile(
+          "{'descr': '<f4', 'fortran_order': True, 'shape': (3,), }", 12)),
+      "accepted");
 }
 
 TEST(Npy, SaysWhatIsWrong) {
@@ -143,8 +143,8 @@ TEST(Npy, MissingFile) {
 TEST(Npy, UnsignedMayStandForBf16) {
   Array array;
   std::string error;
-  std::string bytes = makeFile(
-      "{'descr': '<u2', 'fortran_order': False, 'shape': (1,)}", 0);
+  std::string bytes =
+      makeFile("{'descr': '<u2', 'fortran_order': False, 'shape': (1,)}", 0);
   bytes += std::string("\x80\x3f", 2);
   ASSERT_TRUE(parseNpy(bytes, "x", array, error, true));
   EXPECT_EQ(array.dtype, TORSOR_BF16);

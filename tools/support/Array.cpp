@@ -203,8 +203,8 @@ uint16_t torsor::toF16(float value) {
         sign | (std::bit_cast<uint32_t>(rounded) - 0x3f000000));
   }
   uint32_t rebased = magnitude - 0x38000000;
-  return static_cast<uint16_t>(
-      sign | (rebased + 0xfff + (rebased >> 13 & 1)) >> 13);
+  return static_cast<uint16_t>(sign |
+                               (rebased + 0xfff + (rebased >> 13 & 1)) >> 13);
 }
 
 float torsor::fromF16(uint16_t bits) {

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -115,11 +114,10 @@ static torsor_dtype parseType(const std::string &descr, bool unsignedIsBf16) {
   static const struct {
     const char *name;
     torsor_dtype dtype;
-  } types[] = {
-      {"<f4", TORSOR_F32}, {"<f2", TORSOR_F16},  {"<f8", TORSOR_F64},
-      {"<i4", TORSOR_I32}, {"<i8", TORSOR_I64},  {"|i1", TORSOR_I8},
-      {"|u1", TORSOR_U8},  {"|b1", TORSOR_BOOL}, {"<V2", TORSOR_BF16},
-      {"|V2", TORSOR_BF16}};
+  } types[] = {{"<f4", TORSOR_F32}, {"<f2", TORSOR_F16},  {"<f8", TORSOR_F64},
+               {"<i4", TORSOR_I32}, {"<i8", TORSOR_I64},  {"|i1", TORSOR_I8},
+               {"|u1", TORSOR_U8},  {"|b1", TORSOR_BOOL}, {"<V2", TORSOR_BF16},
+               {"|V2", TORSOR_BF16}};
   for (const auto &type : types)
     if (descr == type.name)
       return type.dtype;
@@ -134,7 +132,9 @@ bool torsor::parseNpy(const std::string &bytes, const std::string &name,
   };
   if (bytes.size() < 10 || bytes.compare(0, 6, "\x93NUMPY") != 0)
     return fail("this is not a .npy file");
-  auto byte = [&](size_t n) -> size_t { return static_cast<uint8_t>(bytes[n]); };
+  auto byte = [&](size_t n) -> size_t {
+    return static_cast<uint8_t>(bytes[n]);
+  };
   size_t major = byte(6), begin = major == 1 ? 10 : 12;
   if (major < 1 || major > 3)
     return fail(fmt::format(
@@ -242,9 +242,9 @@ static std::string formatHeader(const Array &array) {
     shape.resize(shape.size() - 2);
   else if (array.shape.size() == 1)
     shape.resize(shape.size() - 1);
-  std::string header = fmt::format(
-      "{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr,
-      shape);
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
+                  descr, shape);
   // The data begins at a multiple of 64 bytes.
   header.append(63 - (10 + header.size()) % 64, ' ');
   return header + '\n';
