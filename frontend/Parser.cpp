@@ -20,6 +20,7 @@ Parser::Parser(const SourceFile &source, llvm::BumpPtrAllocator &arena,
     else
       tokens.push_back(token);
   }
+  reportDropped();
 }
 
 std::unique_ptr<ParsedFile>
@@ -50,16 +51,22 @@ bool Parser::atAny(std::initializer_list<llvm::StringRef> words) const {
 
 const Token &Parser::take() {
   const Token &token = tokens[next];
-  for (; nextDropped < droppedErrors.size() &&
-         droppedErrors[nextDropped].first <= next;
-       ++nextDropped)
-    reportLexical(droppedErrors[nextDropped].second);
   if (token.error >= 0)
     reportLexical(token.error);
   lastEnd = token.range.end;
   if (token.kind != TokenKind::EndOfFile)
     ++next;
+  reportDropped();
   return token;
+}
+
+/// Reports what the lexer dropped before the next token; it belongs to the
+/// clause that is being read.
+void Parser::reportDropped() {
+  for (; nextDropped < droppedErrors.size() &&
+         droppedErrors[nextDropped].first <= next;
+       ++nextDropped)
+    reportLexical(droppedErrors[nextDropped].second);
 }
 
 bool Parser::accept(llvm::StringRef word) {
@@ -95,13 +102,17 @@ bool Parser::parseName(Name &name, llvm::StringRef what) {
     take();
     return true;
   }
-  if (token.kind == TokenKind::Keyword)
-    fail(token.range, "keyword",
-         fmt::format("'{}' is a keyword and cannot name {}", token.text.str(),
-                     what.str()));
-  else
+  if (token.kind != TokenKind::Keyword) {
     failExpected(fmt::format("the name of {}", what.str()));
-  return false;
+    return false;
+  }
+  // Taken for the name it was meant to be, so that parsing goes on behind it.
+  fail(token.range, "keyword",
+       fmt::format("'{}' is a keyword and cannot name {}", token.text.str(),
+                   what.str()));
+  name = {token.text, token.range};
+  take();
+  return true;
 }
 
 void Parser::reportLexical(int32_t index) {

@@ -48,6 +48,7 @@ private:
 
   // Failures.
   void reportLexical(int32_t error);
+  void reportDropped();
   Diagnostic &fail(SourceRange range, llvm::StringRef id, std::string text);
   /// `expected WHAT, found …` at the next token.
   Diagnostic &failExpected(llvm::StringRef what, llvm::StringRef hint = "");
@@ -105,6 +106,7 @@ private:
   Expr *parseNot();
   Expr *parseCompare();
   Expr *parseArith();
+  Expr *parseBound();
   Expr *parseProduct();
   Expr *parseUnary();
   Expr *parsePower();
@@ -142,7 +144,8 @@ private:
   TokenList list;
   /// Without the tokens that the lexer dropped.
   std::vector<Token> tokens;
-  /// Errors of dropped tokens, each with the index of the token behind it.
+  /// Errors of dropped tokens, each with the index of the token behind
+  /// it.
   llvm::SmallVector<std::pair<size_t, int32_t>> droppedErrors;
   size_t nextDropped = 0;
   size_t next = 0;

@@ -225,7 +225,7 @@ Expr *Parser::parseFor(SourceRange open) {
   auto *node = make<ForExpr>();
   if (!parseName(node->name, "the index") ||
       !expect("<", "", "a list is written [for p < n: …], counted from 0") ||
-      !(node->bound = parseArith()) || !expect(":", "and an element") ||
+      !(node->bound = parseBound()) || !expect(":", "and an element") ||
       !(node->body = parseExpr()) || !expectClose("]", open))
     return nullptr;
   return finish(node, from(open.begin), {node->bound, node->body});

@@ -159,9 +159,9 @@ bool Parser::parseValue(ValueClause &clause) {
 
 /// arith ".." arith
 bool Parser::parseBounds(RangeNode &range) {
-  if (!(range.lo = parseArith()) ||
+  if (!(range.lo = parseBound()) ||
       !expect("..", "", "a range is written 'lo .. hi'") ||
-      !(range.hi = parseArith()))
+      !(range.hi = parseBound()))
     return false;
   range.range = range.lo->full.to(range.hi->full);
   return true;
@@ -180,7 +180,7 @@ bool Parser::parseBinder(ClockBinder &binder) {
     SourceRange open = take().range;
     if (!parseName(binder.index, "an index") ||
         !expect("<", "", "a family of clocks is written 'c[p < 64]'") ||
-        !(binder.bound = parseArith()) || !expectClose("]", open))
+        !(binder.bound = parseBound()) || !expectClose("]", open))
       return false;
   }
   binder.range = from(binder.name.range.begin);
@@ -240,7 +240,7 @@ bool Parser::parseTensor(TensorClause &clause) {
     }
     clause.orthogonal = accept("orthogonal");
     if (!clause.orthogonal && accept("condition") &&
-        !(clause.condition = parseArith()))
+        !(clause.condition = parseBound()))
       return false;
     return parseRange(clause.bounds);
   }

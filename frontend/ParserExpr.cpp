@@ -55,18 +55,18 @@ Expr *Parser::parseIf() {
 bool Parser::parseSumBound(SumExpr &sum) {
   if (accept("in")) {
     sum.bound = SumKind::In;
-    return (sum.lo = parseArith()) &&
+    return (sum.lo = parseBound()) &&
            expect("..", "",
                   "a sum from 0 is written 'sum p < n: …', another one "
                   "'sum p in a .. b: …'") &&
-           (sum.hi = parseArith());
+           (sum.hi = parseBound());
   }
   if (!atAny({"<", "<="})) {
     failExpected("'<', '<=' or 'in' after the summation index");
     return false;
   }
   sum.bound = take().text == "<" ? SumKind::Less : SumKind::LessEqual;
-  return (sum.hi = parseArith());
+  return (sum.hi = parseBound());
 }
 
 Expr *Parser::parseSum() {
@@ -192,6 +192,14 @@ Expr *Parser::parseCompare() {
 
 Expr *Parser::parseArith() {
   return parseChain(&Parser::parseProduct, {BinaryOp::Add, BinaryOp::Sub});
+}
+
+/// An arith that stands for itself, such as the bound of a sum.
+Expr *Parser::parseBound() {
+  Nest nest(depth);
+  if (depth > nestingLimit && !failNesting())
+    return nullptr;
+  return parseArith();
 }
 
 Expr *Parser::parseProduct() {

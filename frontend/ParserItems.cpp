@@ -69,8 +69,6 @@ void Parser::parseFile(ParsedFile &file) {
     item->broken = broken;
     file.items.push_back(item);
   }
-  beginPart();
-  take(); // says what was dropped before the end
 }
 
 /// item = let | fn | scheme | stack; null if it has no name.
