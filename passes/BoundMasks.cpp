@@ -33,12 +33,12 @@ public:
       if (auto bounds = liftCell(cell, full))
         lifted.push_back(std::move(*bounds));
     solver.simplify(lifted);
-    // Those from the first key on come first.
-    llvm::stable_sort(lifted, [](const KeyCell &a, const KeyCell &b) {
-      return a.lowers.empty() && !b.lowers.empty();
-    });
-    return llvm::map_to_vector(
-        lifted, [&](const KeyCell &cell) { return toInterval(cell); });
+    SmallVector<IntervalAttr> intervals;
+    for (bool first : {true, false}) // Those from the first key on come first.
+      for (const KeyCell &cell : lifted)
+        if (cell.lowers.empty() == first)
+          intervals.push_back(toInterval(cell));
+    return intervals;
   }
 
 private:
@@ -115,7 +115,8 @@ MaskBounds boundWith(Value mask, MLIRContext *context, bool follow,
   return bounds;
 }
 
-MaskBounds boundMask(Value mask, MLIRContext *context,
+/// The same, with positions as indices where that says more.
+MaskBounds boundBest(Value mask, MLIRContext *context,
                      SmallVector<Operation *> &unread) {
   MaskBounds plain = boundWith(mask, context, false, unread);
   if (!plain.needsTile)
@@ -138,8 +139,7 @@ struct BoundMasks : impl::BoundMasksBase<BoundMasks> {
   void annotate(MaskOp mask) {
     Builder builder(&getContext());
     SmallVector<Operation *> unread;
-    MaskBounds bounds =
-        torsor::boundMask(mask.getOperand(), &getContext(), unread);
+    MaskBounds bounds = boundBest(mask.getOperand(), &getContext(), unread);
     auto list = [&](ArrayRef<IntervalAttr> intervals) {
       return builder.getArrayAttr(
           SmallVector<Attribute>(intervals.begin(), intervals.end()));
@@ -169,7 +169,7 @@ struct BoundMasks : impl::BoundMasksBase<BoundMasks> {
 
 MaskBounds boundMask(Value mask, MLIRContext *context) {
   SmallVector<Operation *> unread;
-  return boundMask(mask, context, unread);
+  return boundBest(mask, context, unread);
 }
 
 } // namespace torsor
