@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Puts a plan together out of kernels: ATTEND out of prefill and decode side by
+// side, STEP out of append and then those, phase by phase.
+
+#include "runtime/Plan.h"
+
+namespace torsor {
+
+namespace {
+
+struct Composer {
+  torsor_plan &plan;
+  const torsor_scheme &scheme;
+  torsor_op op;
+  const int64_t *slots;
+  int64_t shared = 0; // bytes of the workspace so far
+
+  torsor_status add(int kernelOp, const Array<torsor_sequence> &sequences,
+                    const Array<torsor_tensor> &tensors);
+  torsor_status addAttention();
+  torsor_status checkAbilities(const torsor_kernel_op &kernel,
+                               const Array<torsor_sequence> &sequences) const;
+  torsor_status join(int32_t first, int32_t count);
+  torsor_status compose();
+};
+
+torsor_status
+Composer::checkAbilities(const torsor_kernel_op &kernel,
+                         const Array<torsor_sequence> &sequences) const {
+  if (kernel.op == TORSOR_APPEND)
+    return TORSOR_OK;
+  const char *lacking = nullptr;
+  if (plan.tensors[TORSOR_AT_LSE].data && !(kernel.flags & TORSOR_CAN_LSE))
+    lacking = "lse";
+  if (!(kernel.flags & TORSOR_CAN_PARTIAL))
+    for (const torsor_sequence &s : sequences)
+      if (s.flags & TORSOR_PARTIAL)
+        lacking = "partial sequences";
+  if (!lacking)
+    return TORSOR_OK;
+  return fail(TORSOR_UNSUPPORTED, "%s: scheme '%s' was compiled without %s",
+              opName(kernel.op), orEmpty(scheme.descriptor.name), lacking);
+}
+
+torsor_status Composer::add(int kernelOp,
+                            const Array<torsor_sequence> &sequences,
+                            const Array<torsor_tensor> &tensors) {
+  const torsor_kernel_op *kernel = scheme.kernel(kernelOp);
+  if (!kernel)
+    return fail(TORSOR_UNSUPPORTED,
+                "%s: sequence %lld has %lld queries, which need %s, but scheme "
+                "'%s' was compiled without it",
+                opName(op), (long long)sequences[0].reserved,
+                (long long)sequences[0].query_length, opName(kernelOp),
+                orEmpty(scheme.descriptor.name));
+  if (torsor_status status = checkAbilities(*kernel, sequences))
+    return status;
+  PlanKernel &made = plan.kernels[plan.kernelCount++];
+  made.op = kernel;
+  torsor_kernel_args &args = made.args;
+  args = torsor_kernel_args();
+  args.size = sizeof args;
+  bool attends = kernelOp == TORSOR_PREFILL || kernelOp == TORSOR_DECODE;
+  args.flags = plan.keysCached && attends ? uint32_t(TORSOR_KEYS_ACTED) : 0;
+  args.heads = plan.instance->heads, args.groups = plan.instance->groups;
+  args.sequences = sequences.data(), args.count = sequences.size();
+  args.tensors = tensors.data(), args.tensor_count = tensors.size();
+  args.page = plan.cache ? plan.cache->slots : 0;
+  args.slots = kernelOp == TORSOR_APPEND ? slots : nullptr;
+  if (kernelOp == TORSOR_MERGE)
+    args.parts = plan.parts.data(), args.part_count = plan.parts.size();
+  args.tables = plan.instance->tables;
+  torsor_kernel_plan &p = made.plan;
+  p = torsor_kernel_plan();
+  p.size = sizeof p;
+  kernel->plan(&args, &p);
+  bool good = p.phases >= 1 && p.phases <= TORSOR_MAX_PHASES &&
+              p.workspace_bytes >= 0 && p.scratch_bytes >= 0 &&
+              p.workspace_bytes < INT64_MAX / 8 &&
+              p.scratch_bytes < INT64_MAX / 8 / plan.workers;
+  for (uint32_t n = 0; good && n < p.phases; ++n)
+    good = p.items[n] >= 0;
+  if (!good)
+    return fail(TORSOR_INTERNAL,
+                "%s: the kernel of scheme '%s' plans %u "
+                "phases, %lld and %lld bytes",
+                opName(kernelOp), orEmpty(scheme.descriptor.name), p.phases,
+                (long long)p.workspace_bytes, (long long)p.scratch_bytes);
+  made.workspaceAt = shared;
+  shared += alignUp(p.workspace_bytes);
+  if (alignUp(p.scratch_bytes) > plan.scratchBytes)
+    plan.scratchBytes = alignUp(p.scratch_bytes);
+  plan.info.flops += p.flops;
+  plan.info.read_bytes += p.read_bytes;
+  plan.info.written_bytes += p.written_bytes;
+  return TORSOR_OK;
+}
+
+/// All of one kind are used as they lie; a mixed batch was split before.
+torsor_status Composer::addAttention() {
+  const Array<torsor_sequence> &all = plan.sequences;
+  if (plan.decodes.size() && plan.prefills.size()) {
+    torsor_status status = add(TORSOR_PREFILL, plan.prefills, plan.tensors);
+    return status ? status : add(TORSOR_DECODE, plan.decodes, plan.tensors);
+  }
+  bool few = scheme.kernel(TORSOR_DECODE) &&
+             all[0].query_length <= scheme.descriptor.decode_queries;
+  return add(few ? TORSOR_DECODE : TORSOR_PREFILL, all, plan.tensors);
+}
+
+/// Runs the kernels first … first + count - 1 side by side: their n-th phases
+/// become one, so that a long prompt and many short sequences share workers.
+torsor_status Composer::join(int32_t first, int32_t count) {
+  uint32_t phases = 0;
+  for (int32_t k = first; k < first + count; ++k)
+    phases = phases > plan.kernels[k].plan.phases ? phases
+                                                  : plan.kernels[k].plan.phases;
+  if (plan.info.phases + phases > TORSOR_MAX_PHASES)
+    return fail(TORSOR_INTERNAL,
+                "%s: the kernels of scheme '%s' need %u "
+                "phases; %d are possible",
+                opName(op), orEmpty(scheme.descriptor.name),
+                plan.info.phases + phases, TORSOR_MAX_PHASES);
+  for (uint32_t n = 0; n < phases; ++n) {
+    PlanPhase &phase = plan.phases[plan.info.phases];
+    phase.items = 0, phase.partCount = 0;
+    for (int32_t k = first; k < first + count; ++k) {
+      const torsor_kernel_plan &p = plan.kernels[k].plan;
+      if (n >= p.phases || !p.items[n])
+        continue;
+      if (__builtin_add_overflow(phase.items, p.items[n], &phase.items))
+        return fail(TORSOR_INTERNAL, "%s: too many items", opName(op));
+      phase.parts[phase.partCount++] = {k, n, p.items[n]};
+    }
+    plan.info.items[plan.info.phases++] = phase.items;
+  }
+  return TORSOR_OK;
+}
+
+torsor_status Composer::compose() {
+  const Array<torsor_sequence> &all = plan.sequences;
+  if (!all.size())
+    return TORSOR_OK;
+  int32_t attention = 0;
+  int64_t sharedByAppend = 0;
+  torsor_status status = TORSOR_OK;
+  if (op == TORSOR_APPEND || op == TORSOR_STEP) {
+    status = add(TORSOR_APPEND, all, plan.appendTensors);
+    attention = plan.kernelCount;
+    if (!status)
+      status = join(0, attention);
+    // A barrier lies between: attention uses the same memory again.
+    sharedByAppend = shared, shared = 0;
+  }
+  if (!status && (op == TORSOR_ATTEND || op == TORSOR_STEP))
+    status = addAttention();
+  else if (!status && op != TORSOR_APPEND)
+    status = add(op, all, plan.tensors);
+  if (!status && plan.kernelCount > attention)
+    status = join(attention, plan.kernelCount - attention);
+  plan.scratchAt = shared > sharedByAppend ? shared : sharedByAppend;
+  return status;
+}
+
+} // namespace
+
+torsor_status composePlan(torsor_plan &plan, torsor_op op,
+                          const int64_t *slots) {
+  plan.kernelCount = 0;
+  plan.info = torsor_plan_info();
+  plan.scratchAt = plan.scratchBytes = 0;
+  Composer composer{plan, *plan.instance->scheme, op, slots};
+  torsor_status status = composer.compose();
+  plan.info.workspace_bytes = plan.scratchAt + plan.workers * plan.scratchBytes;
+  return status;
+}
+
+} // namespace torsor
