@@ -34,8 +34,13 @@ DiagnosticPlace torsor::resolvePlace(SourceRange range) {
   place.column = begin.column;
   place.endLine = end.line;
   place.endColumn = end.column;
-  place.lineText = range.file->getLine(begin.line).str();
+  place.setLine(*range.file);
   return place;
+}
+
+void DiagnosticPlace::setLine(const SourceFile &source) {
+  lineText = source.getLine(line).str();
+  hasLine = true;
 }
 
 Diagnostic &Diagnostic::note(SourceRange range, std::string text) {
@@ -149,7 +154,8 @@ static void printOne(std::string &out, const Diagnostic &diagnostic) {
   if (!diagnostic.id.empty())
     out += " [" + diagnostic.id + "]";
   out += '\n';
-  if (place.line)
+  // A place of a file that is not at hand has no line to show.
+  if (place.line && place.hasLine)
     printCaret(out, place);
 }
 

@@ -25,8 +25,11 @@ llvm::StringRef getLevelName(DiagnosticLevel level);
 struct DiagnosticPlace {
   std::string file;
   unsigned line = 0, column = 0, endLine = 0, endColumn = 0;
-  /// The whole source line, without its line end.
+  /// The whole source line, without its line end, if the source is at hand.
   std::string lineText;
+  bool hasLine = false;
+
+  void setLine(const SourceFile &source);
 };
 
 /// One message. Text starts in lower case, is one line and has no full stop; it
