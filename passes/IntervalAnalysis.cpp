@@ -66,22 +66,6 @@ IntRange remainder(IntRange a, IntRange b, unsigned width) {
                  a.high > 0 ? std::min(most, Wide(a.high)) : Wide(0), width);
 }
 
-/// Is `op` a - (a floordiv b) * b for a divisor b > 0? Gives b.
-Value getModulus(arith::SubIOp op) {
-  auto product = op.getRhs().getDefiningOp<arith::MulIOp>();
-  if (!product)
-    return {};
-  for (auto [left, right] :
-       {std::pair(product.getLhs(), product.getRhs()),
-        std::pair(product.getRhs(), product.getLhs())}) {
-    auto division = left.getDefiningOp<arith::FloorDivSIOp>();
-    if (division && division.getLhs() == op.getLhs() &&
-        division.getRhs() == right)
-      return right;
-  }
-  return {};
-}
-
 std::optional<bool> compare(arith::CmpIPredicate predicate, IntRange a,
                             IntRange b) {
   using P = arith::CmpIPredicate;
@@ -137,7 +121,29 @@ IntRange minimum(IntRange a, IntRange b) {
   return {std::min(a.low, b.low), std::min(a.high, b.high)};
 }
 
+/// Are `a` and `b` the same value, or equal constants?
+bool isSame(Value a, Value b) {
+  APInt x, y;
+  return a == b || (matchPattern(a, m_ConstantInt(&x)) &&
+                    matchPattern(b, m_ConstantInt(&y)) && x == y);
+}
+
 } // namespace
+
+Value getModulus(arith::SubIOp op) {
+  auto product = op.getRhs().getDefiningOp<arith::MulIOp>();
+  if (!product)
+    return {};
+  for (auto [left, right] :
+       {std::pair(product.getLhs(), product.getRhs()),
+        std::pair(product.getRhs(), product.getLhs())}) {
+    auto division = left.getDefiningOp<arith::FloorDivSIOp>();
+    if (division && division.getLhs() == op.getLhs() &&
+        isSame(division.getRhs(), right))
+      return right;
+  }
+  return {};
+}
 
 IntRange IntRange::ofWidth(unsigned width) {
   if (width == 1)
@@ -356,7 +362,10 @@ IntRange getReadRange(Operation *op) {
     range.low = std::max(range.low, low.getInt());
   if (auto high = op->getAttrOfType<IntegerAttr>("high"))
     range.high = std::min(range.high, high.getInt());
-  return range.low <= range.high ? range : IntRange();
+  if (range.low > range.high)
+    return {};
+  // Past the end of an axis `*` lie zeros.
+  return op->getNumOperands() > 1 ? range.unite({0, 0}) : range;
 }
 
 } // namespace torsor

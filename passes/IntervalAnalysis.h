@@ -13,6 +13,9 @@
 namespace mlir {
 class Block;
 class Operation;
+namespace arith {
+class SubIOp;
+}
 } // namespace mlir
 
 namespace torsor {
@@ -64,6 +67,9 @@ private:
 
   llvm::DenseMap<mlir::Value, IntRange> ranges;
 };
+
+/// The divisor b of `a - (a floordiv b) * b`, which is a mod b; else null.
+mlir::Value getModulus(mlir::arith::SubIOp op);
 
 /// The range of what `torsor.read`, `torsor.fetch` or `torsor.lookup` gives, or
 /// of a `torsor.time`, by storage type and by declaration. Declared ranges are

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Truth values, choices and tables over a box of pairs.
+#include "passes/TileTestBox.h"
+
+#include "dialect/TorsorDialect.h"
+
+#include "mlir/IR/Matchers.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace torsor {
+
+Value BoxCode::constant(int64_t value) {
+  return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
+}
+
+Value BoxCode::truth(bool value) {
+  return arith::ConstantOp::create(b, loc, b.getBoolAttr(value));
+}
+
+Value BoxCode::land(Value x, Value y) { return make<arith::AndIOp>(x, y); }
+Value BoxCode::lor(Value x, Value y) { return make<arith::OrIOp>(x, y); }
+Value BoxCode::lnot(Value x) { return make<arith::XOrIOp>(x, truth(true)); }
+
+Value BoxCode::choose(Value c, Value x, Value y) {
+  return make<arith::SelectOp>(c, x, y);
+}
+
+std::optional<int64_t> BoxCode::getConstant(Value value) {
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return constant.getSExtValue();
+  return std::nullopt;
+}
+
+BoxValue BoxCode::ofRange(Type type, IntRange range, Location at) {
+  loc = at;
+  if (type.isInteger(1))
+    return {{}, {}, truth(range.high != 0), truth(range.low == 0), {}};
+  if (isa<FloatType>(type)) {
+    Value zero = arith::ConstantOp::create(b, loc, b.getFloatAttr(type, 0));
+    return {zero, zero, {}, {}, truth(true)};
+  }
+  return {constant(range.low), constant(range.high), {}, {}, {}};
+}
+
+BoxValue BoxCode::get(Value value) {
+  auto found = boxes.find(value);
+  if (found != boxes.end())
+    return found->second;
+  BoxValue box = ofRange(value.getType(), ranges.getRange(value), loc);
+  FloatAttr real;
+  if (matchPattern(value, m_Constant(&real)) && !real.getValue().isNaN()) {
+    box.low = box.high = arith::ConstantOp::create(b, loc, real);
+    box.any = truth(false);
+  }
+  return boxes[value] = box;
+}
+
+bool BoxCode::emit(Operation &op) {
+  loc = op.getLoc();
+  if (op.getNumResults() != 1)
+    return false;
+  Value value = op.getResult(0);
+  Type type = value.getType();
+  if (op.hasTrait<OpTrait::ConstantLike>()) {
+    get(value);
+    return true;
+  }
+  Box box;
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    box = emitSelect(select);
+  else if (isa<LookupOp>(op))
+    box = emitLookup(op);
+  else if (type.isInteger(1))
+    box = emitTruth(op);
+  else if (type.isSignlessInteger())
+    box = emitInteger(op);
+  else if (isa<FloatType>(type))
+    box = emitReal(op);
+  if (!box) {
+    get(value);
+    return false;
+  }
+  boxes[value] = *box;
+  return true;
+}
+
+/// x == y of truth values; they are equal where both can hold or both can fail.
+BoxValue BoxCode::isEqual(const BoxValue &x, const BoxValue &y) {
+  return {{},
+          {},
+          lor(land(x.mayHold, y.mayHold), land(x.mayFail, y.mayFail)),
+          lor(land(x.mayHold, y.mayFail), land(x.mayFail, y.mayHold)),
+          {}};
+}
+
+BoxCode::Box BoxCode::emitTruth(Operation &op) {
+  if (auto cmp = dyn_cast<arith::CmpFOp>(op))
+    return compareReals(cmp);
+  if (auto cmp = dyn_cast<arith::CmpIOp>(op)) {
+    if (!cmp.getLhs().getType().isInteger(1))
+      return compareIntegers(cmp);
+    if (cmp.getPredicate() != Predicate::eq &&
+        cmp.getPredicate() != Predicate::ne)
+      return std::nullopt;
+    BoxValue same = isEqual(get(cmp.getLhs()), get(cmp.getRhs()));
+    if (cmp.getPredicate() == Predicate::ne)
+      std::swap(same.mayHold, same.mayFail);
+    return same;
+  }
+  if (!isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op))
+    return std::nullopt;
+  BoxValue x = get(op.getOperand(0)), y = get(op.getOperand(1));
+  if (isa<arith::AndIOp>(op))
+    return BoxValue{{},
+                    {},
+                    land(x.mayHold, y.mayHold),
+                    lor(x.mayFail, y.mayFail),
+                    {}};
+  if (isa<arith::OrIOp>(op))
+    return BoxValue{{},
+                    {},
+                    lor(x.mayHold, y.mayHold),
+                    land(x.mayFail, y.mayFail),
+                    {}};
+  BoxValue same = isEqual(x, y);
+  std::swap(same.mayHold, same.mayFail);
+  return same;
+}
+
+BoxCode::Box BoxCode::compareIntegers(arith::CmpIOp op) {
+  Predicate predicate = op.getPredicate();
+  BoxValue x = get(op.getLhs()), y = get(op.getRhs());
+  bool isUnsigned = false;
+  switch (predicate) {
+  case Predicate::ugt:
+  case Predicate::sgt:
+  case Predicate::uge:
+  case Predicate::sge:
+    std::swap(x, y);
+    break;
+  default:
+    break;
+  }
+  switch (predicate) {
+  case Predicate::eq:
+  case Predicate::ne: {
+    Value meet = land(compare(Predicate::sle, x.low, y.high),
+                      compare(Predicate::sle, y.low, x.high));
+    Value same = land(land(compare(Predicate::eq, x.low, x.high),
+                           compare(Predicate::eq, y.low, y.high)),
+                      compare(Predicate::eq, x.low, y.low));
+    BoxValue equal{{}, {}, meet, lnot(same), {}};
+    if (predicate == Predicate::ne)
+      std::swap(equal.mayHold, equal.mayFail);
+    return equal;
+  }
+  case Predicate::ult:
+  case Predicate::ugt:
+  case Predicate::ule:
+  case Predicate::uge:
+    isUnsigned = true;
+    break;
+  default:
+    break;
+  }
+  if (isUnsigned && (ranges.getRange(op.getLhs()).low < 0 ||
+                     ranges.getRange(op.getRhs()).low < 0))
+    return std::nullopt;
+  bool strict = predicate == Predicate::slt || predicate == Predicate::sgt ||
+                predicate == Predicate::ult || predicate == Predicate::ugt;
+  Predicate less = strict ? Predicate::slt : Predicate::sle;
+  return BoxValue{{},
+                  {},
+                  compare(less, x.low, y.high),
+                  lnot(compare(less, x.high, y.low)),
+                  {}};
+}
+
+BoxCode::Box BoxCode::emitSelect(arith::SelectOp op) {
+  BoxValue c = get(op.getCondition()), x = get(op.getTrueValue()),
+           y = get(op.getFalseValue());
+  if (op.getType().isInteger(1))
+    return BoxValue{
+        {},
+        {},
+        lor(land(c.mayHold, x.mayHold), land(c.mayFail, y.mayHold)),
+        lor(land(c.mayHold, x.mayFail), land(c.mayFail, y.mayFail)),
+        {}};
+  Value mixed = land(c.mayHold, c.mayFail);
+  auto either = [&](Value first, Value second, Value joined) {
+    return choose(mixed, joined, choose(c.mayHold, first, second));
+  };
+  if (isa<FloatType>(op.getType()))
+    return BoxValue{
+        either(x.low, y.low, make<arith::MinimumFOp>(x.low, y.low)),
+        either(x.high, y.high, make<arith::MaximumFOp>(x.high, y.high)),
+        {},
+        {},
+        lor(land(c.mayHold, x.any), land(c.mayFail, y.any))};
+  return BoxValue{either(x.low, y.low, make<arith::MinSIOp>(x.low, y.low)),
+                  either(x.high, y.high, make<arith::MaxSIOp>(x.high, y.high)),
+                  {},
+                  {},
+                  {}};
+}
+
+/// Exact where every index has one value over the box.
+BoxCode::Box BoxCode::emitLookup(Operation &op) {
+  auto lookup = cast<LookupOp>(op);
+  Value single = truth(true);
+  SmallVector<Value> indices;
+  for (Value index : lookup.getIndices()) {
+    BoxValue box = get(index);
+    single = land(single, compare(Predicate::eq, box.low, box.high));
+    indices.push_back(box.low);
+  }
+  Type type = lookup.getType();
+  Value value = LookupOp::create(b, loc, type, lookup.getTable(), indices);
+  if (type.isInteger(1))
+    return BoxValue{
+        {}, {}, lor(lnot(single), value), lor(lnot(single), lnot(value)), {}};
+  if (isa<FloatType>(type))
+    return BoxValue{value,
+                    value,
+                    {},
+                    {},
+                    lor(lnot(single), make<arith::CmpFOp>(
+                                          arith::CmpFPredicate::UNO, value,
+                                          value))};
+  if (!type.isInteger(64))
+    value = make<arith::ExtSIOp>(Type(b.getI64Type()), value);
+  IntRange range = ranges.getRange(lookup);
+  return BoxValue{choose(single, value, constant(range.low)),
+                  choose(single, value, constant(range.high)),
+                  {},
+                  {},
+                  {}};
+}
+
+} // namespace torsor
