@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The checker: calls of definitions, their arguments and contracts.
+#include "frontend/Habits.h"
+#include "frontend/Sema.h"
+
+#include "fmt/format.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <cmath>
+
+using namespace torsor;
+using llvm::StringRef;
+
+Meaning Sema::evalCall(const CallExpr *e, Env &env) {
+  StringRef name = e->name.text;
+  if (isFunctionName(name))
+    return evalFunction(e, env);
+  if (isBlockName(name))
+    return evalBlock(e, env);
+  bool bound = env.locals.contains(name) ||
+               (env.scheme && env.seesScheme &&
+                env.scheme->names.contains(name)) ||
+               isAmbientName(name);
+  if (bound)
+    return fail(env, e->range, "call",
+                fmt::format("'{0}' is not a function; an element is written "
+                            "{0}[…]",
+                            name.str()));
+  const Item *item = findItem(name, env);
+  if (!item)
+    return unknown(name, e->name.range, env, "function");
+  if (item->broken)
+    return Meaning();
+  if (auto *function = llvm::dyn_cast<FunctionItem>(item))
+    return callFunction(function, e->args, e->range, e->name.range, env);
+  if (llvm::isa<LetItem>(item))
+    return fail(env, e->range, "call",
+                fmt::format("'{}' is not a function", name.str()));
+  Meaning scheme;
+  scheme.kind = Meaning::SchemeName;
+  return scheme;
+}
+
+/// Where an argument was written. One that is handed through a definition was
+/// written by the first caller: they are to blame.
+static SourceRange originOf(const Expr *e, const Env &env) {
+  if (auto *name = llvm::dyn_cast<NameExpr>(e))
+    if (auto local = env.locals.find(name->text);
+        local != env.locals.end() && local->second.argument.isValid())
+      return local->second.argument;
+  return e->range;
+}
+
+/// Matches arguments to formals by position (the first) and by name.
+static bool matchArguments(StringRef name, llvm::ArrayRef<Formal> formals,
+                           llvm::ArrayRef<Argument> args,
+                           llvm::StringMap<const Argument *> &out,
+                           llvm::function_ref<void(SourceRange, std::string)>
+                               error) {
+  for (const Argument &arg : args) {
+    size_t k = &arg - args.begin();
+    StringRef key = arg.label.text;
+    if (!arg.label && k > 0) {
+      error(arg.range,
+            k < formals.size()
+                ? fmt::format("only the first argument of '{}' may go without "
+                              "its name; write '{} = {}'",
+                              name.str(), formals[k].name.text.str(),
+                              quote(arg.value))
+                : fmt::format("'{}' takes {} argument{}", name.str(),
+                              formals.size(), formals.size() == 1 ? "" : "s"));
+      return false;
+    }
+    if (!arg.label) {
+      if (formals.empty()) {
+        error(arg.range, "");
+        return false;
+      }
+      key = formals.front().name.text;
+    }
+    std::vector<StringRef> known;
+    for (const Formal &formal : formals)
+      known.push_back(formal.name.text);
+    if (!llvm::is_contained(known, key)) {
+      StringRef near = getNearest(key, known);
+      std::string text =
+          fmt::format("'{}' has no argument '{}'", name.str(), key.str());
+      if (!near.empty())
+        text += fmt::format("; did you mean '{}'?", near.str());
+      else if (!known.empty())
+        text += "; it takes " + llvm::join(known, ", ");
+      error(arg.label.range, std::move(text));
+      return false;
+    }
+    if (!out.try_emplace(key, &arg).second) {
+      error(arg.range, fmt::format("'{}' is given twice", key.str()));
+      return false;
+    }
+  }
+  return true;
+}
+
+static StringRef getTypeWord(TypeBase base) {
+  static constexpr StringRef words[] = {"int", "real", "bool", "action",
+                                        "clock"};
+  return words[size_t(base)];
+}
+
+bool Sema::bindArguments(const Item *item, llvm::ArrayRef<Formal> formals,
+                         llvm::ArrayRef<Argument> args, SourceRange nameRange,
+                         Env &env, llvm::StringMap<Binding> &out) {
+  StringRef name = item->name.text;
+  llvm::StringMap<const Argument *> given;
+  bool matched = matchArguments(
+      name, formals, args, given, [&](SourceRange range, std::string text) {
+        if (text.empty())
+          fail(env, range, "call",
+               fmt::format("'{}' takes no argument", name.str()));
+        else
+          fail(env, range, "named", std::move(text));
+      });
+  if (!matched) {
+    // The arguments have faults of their own.
+    for (const Argument &arg : args)
+      eval(arg.value, env);
+    return false;
+  }
+  bool poisoned = false;
+  for (const Formal &formal : formals) {
+    StringRef key = formal.name.text;
+    std::string what = fmt::format("'{}'", key.str());
+    const Argument *arg = given.lookup(key);
+    if (!arg && !formal.defaultValue) {
+      fail(env, nameRange, "missing",
+           fmt::format("'{}' needs its argument '{}' ({})", name.str(),
+                       key.str(), getTypeWord(formal.type.base).str()));
+      poisoned = true;
+      continue;
+    }
+    Meaning value;
+    SourceRange origin;
+    if (arg) {
+      value = fit(eval(arg->value, env), formal.type, arg->value, env, what,
+                  out, item->range.file);
+      origin = originOf(arg->value, env);
+    } else {
+      Env inner = makeFileEnv(item, env.where);
+      inner.scheme = env.scheme;
+      inner.caller = &env;
+      inner.call = nameRange;
+      inner.definitionName = name;
+      inner.locals = out;
+      value = fit(eval(formal.defaultValue, inner), formal.type,
+                  formal.defaultValue, inner, what, out, item->range.file);
+      origin = originOf(formal.defaultValue, inner);
+    }
+    poisoned |= value.isPoison();
+    out[key] = {value, origin};
+  }
+  return !poisoned;
+}
+
+bool Sema::fitSize(const TypeNode &type, int64_t length, const Expr *e,
+                   Env &env, const std::string &what,
+                   llvm::StringMap<Binding> &scope,
+                   const SourceFile *typeFile) {
+  auto *name = llvm::dyn_cast<NameExpr>(type.size);
+  if (name && !scope.contains(name->text) && !isBuiltinName(name->text)) {
+    scope[name->text] = {
+        {graph.integer(length, e->range), Interval::exactly(Integer(length))},
+        {}};
+    return true;
+  }
+  Env inner;
+  inner.file = typeFile;
+  inner.scheme = env.scheme;
+  inner.where = env.where;
+  inner.caller = &env;
+  inner.call = e->range;
+  inner.locals = scope;
+  auto want = evalSize(type.size, inner, "a vector's length");
+  if (!want)
+    return false;
+  if (*want == length)
+    return true;
+  fail(env, e->range, "length",
+       fmt::format("{} must have {} elements, but it has {}", what, *want,
+                   length));
+  return false;
+}
+
+Meaning Sema::fit(Meaning value, const TypeNode &type, const Expr *e, Env &env,
+                  const std::string &what, llvm::StringMap<Binding> &scope,
+                  const SourceFile *typeFile) {
+  if (value.isPoison())
+    return value;
+  if (type.base == TypeBase::Action || type.base == TypeBase::Clock) {
+    bool action = type.base == TypeBase::Action;
+    if (value.kind != (action ? Meaning::Action : Meaning::Clock))
+      return fail(env, e->range, "type",
+                  fmt::format("{} must be {}, but '{}' is {}", what,
+                              action ? "an action" : "a clock", quote(e),
+                              describe(value)));
+    if (type.size && action &&
+        !fitSize(type, value.action->width, e, env, what, scope, typeFile))
+      return Meaning();
+    return value;
+  }
+  NumberType base = NumberType(uint8_t(type.base));
+  if (!type.size)
+    return coerce(value, base, e, env, what);
+  if (value.kind != Meaning::Vector)
+    return fail(env, e->range, "type",
+                fmt::format("{} must be a vector, but '{}' is {}", what,
+                            quote(e), describe(value)));
+  const VectorInfo *vector = value.vector;
+  if (vector->row)
+    return fail(env, e->range, "type",
+                fmt::format("{} must be a vector of scalars; a run-time vector "
+                            "goes only into dot(…)",
+                            what));
+  if (!fitSize(type, vector->length, e, env, what, scope, typeFile))
+    return Meaning();
+  if (base == NumberType::Int && vector->type == NumberType::Real)
+    return fail(env, e->range, "type",
+                fmt::format("{} must be a vector of ints, but it holds reals",
+                            what));
+  if (base == vector->type)
+    return value;
+  VectorInfo reals = *vector;
+  reals.type = base;
+  return make(std::move(reals));
+}
+
+/// How to turn a real into the int that is needed.
+static std::string adviseInt(const Expr *e, const Node *node) {
+  if (node->op != NodeOp::RealConstant)
+    return "";
+  if (node->real != std::trunc(node->real))
+    return fmt::format(" ({})", printConstant(node));
+  if (llvm::isa<RealExpr>(e))
+    return "; write " + Integer::fromReal(node->real).toString();
+  return "; use 'div', or floor(…)";
+}
+
+Meaning Sema::coerce(Meaning value, NumberType type, const Expr *e, Env &env,
+                     const std::string &what) {
+  if (value.isPoison())
+    return value;
+  if (value.kind == Meaning::Tensor || value.kind == Meaning::TokenVectors)
+    return number(value, e, env);
+  std::string must =
+      fmt::format("{} must be {}", what, getTypeName(type).str());
+  if (value.kind != Meaning::Number)
+    return fail(env, e->range, "type",
+                fmt::format("{}, but '{}' is {}", must, quote(e),
+                            describe(value)));
+  const Node *node = value.scalar.node;
+  if (node->type == type)
+    return value;
+  if (type == NumberType::Real && node->type == NumberType::Int) {
+    if (node->isConstant()) {
+      double real = node->integer.toReal();
+      if (std::isinf(real))
+        return fail(env, e->range, "range",
+                    fmt::format("'{}' is an int beyond the range of a real",
+                                quote(e)));
+      return {graph.real(real, node->range), Interval::exactly(real)};
+    }
+    return {graph.make(NodeOp::ToReal, NumberType::Real, {node}, node->range),
+            value.scalar.range};
+  }
+  if (type == NumberType::Int && node->type == NumberType::Real)
+    return fail(env, e->range, "type",
+                fmt::format("{} must be an int, but '{}' is real{}", what,
+                            quote(e), adviseInt(e, node)));
+  return fail(env, e->range, "type",
+              fmt::format("{}, but '{}' is {}", must, quote(e),
+                          getTypeName(node->type).str()));
+}
+
+std::string Sema::argumentKey(const llvm::StringMap<Binding> &args,
+                              llvm::ArrayRef<Formal> formals) const {
+  std::string key = "(";
+  for (const Formal &formal : formals) {
+    auto found = args.find(formal.name.text);
+    if (found == args.end() || !found->second.value.isConstant())
+      return "";
+    const Meaning &value = found->second.value;
+    if (value.kind == Meaning::Number) {
+      key += fmt::format("{},", value.scalar.node->id);
+      continue;
+    }
+    key += value.vector->type == NumberType::Real ? "r[" : "[";
+    for (const Scalar &element : value.vector->elements)
+      key += fmt::format("{},", element.node->id);
+    key += "],";
+  }
+  return key + ")";
+}
+
+Meaning Sema::callFunction(const FunctionItem *item,
+                           llvm::ArrayRef<Argument> args, SourceRange call,
+                           SourceRange nameRange, Env &env) {
+  for (const Env *at = &env; at; at = at->caller)
+    if (at->definition == item)
+      return fail(env, nameRange, "recursive",
+                  fmt::format("'{}' calls itself; the language has no "
+                              "recursion",
+                              item->name.text.str()));
+  Env inner = makeFileEnv(item, env.where);
+  inner.scheme = env.scheme;
+  inner.definition = item;
+  inner.definitionName = item->name.text;
+  inner.call = call;
+  inner.caller = &env;
+  inner.layer = env.layer;
+  inner.layers = env.layers;
+  if (!bindArguments(item, item->formals, args, nameRange, env, inner.locals))
+    return Meaning();
+  std::string key = argumentKey(inner.locals, item->formals);
+  if (!key.empty()) {
+    // What else a constant result may depend on.
+    const SchemeState *state = env.scheme;
+    key += fmt::format("{} {} {} {} {} {}", static_cast<const void *>(item),
+                       static_cast<const void *>(state), int(env.where),
+                       state && state->causal, env.layer.value_or(-1),
+                       env.layers.value_or(-1));
+    if (auto known = callResults.find(key); known != callResults.end())
+      return known->second;
+  }
+  Meaning value = runBody(item, inner, call);
+  if (!key.empty() && value.isConstant())
+    callResults[key] = value;
+  return value;
+}
+
+Meaning Sema::runBody(const FunctionItem *item, Env &inner, SourceRange call) {
+  bool poisoned = false;
+  for (const Clause *clause : item->body) {
+    if (auto *require = llvm::dyn_cast<RequireClause>(clause)) {
+      poisoned |= !checkRequire(require, inner, item->name.text, call);
+      continue;
+    }
+    auto *let = llvm::cast<LetClause>(clause);
+    if (!mayDefine(inner, let->name))
+      return Meaning();
+    if (inner.locals.contains(let->name.text))
+      return fail(inner, let->name.range, "twice",
+                  fmt::format("'{}' is defined twice", let->name.text.str()));
+    // A broken contract makes what follows from it meaningless.
+    if (poisoned)
+      return Meaning();
+    inner.locals[let->name.text] = {eval(let->value, inner), {}};
+  }
+  if (poisoned)
+    return Meaning();
+  return coerceResult(eval(item->value, inner), item, inner);
+}
+
+Meaning Sema::coerceResult(Meaning value, const FunctionItem *item,
+                           Env &inner) {
+  const TypeNode &type = item->result;
+  bool action = type.base == TypeBase::Action;
+  if (value.isPoison())
+    return value;
+  if (action || type.base == TypeBase::Clock) {
+    if (value.kind == (action ? Meaning::Action : Meaning::Clock))
+      return value;
+    return fail(inner, item->value->range, "type",
+                fmt::format("'{}' promises {}, but its value is {}",
+                            item->name.text.str(),
+                            getTypeWord(type.base).str(), describe(value)));
+  }
+  llvm::StringMap<Binding> scope = inner.locals;
+  return fit(value, type, item->value, inner,
+             fmt::format("the value of '{}'", item->name.text.str()), scope,
+             item->range.file);
+}

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The checker: what a scheme declares: lets, tensors and clocks.
+#include "frontend/Sema.h"
+
+#include "fmt/format.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace torsor;
+using llvm::StringRef;
+
+bool Sema::declareName(SchemeState &state, const Name &name,
+                       SchemeState::Entity entity) {
+  Env env = makeClauseEnv(state, Where::File);
+  if (!mayDefine(env, name))
+    return false;
+  entity.range = name.range;
+  auto note = [&](SourceRange first) {
+    report(env, name.range, "twice",
+           fmt::format("'{}' is defined twice", name.text.str()))
+        .note(first, "first defined here");
+  };
+  if (const Item *item = items.lookup(name.text)) {
+    note(item->name.range);
+    return false;
+  }
+  auto [at, fresh] = state.names.try_emplace(name.text, entity);
+  if (!fresh)
+    note(at->second.range);
+  return fresh;
+}
+
+void Sema::declareNames(SchemeState &state) {
+  for (const Clause *clause : state.item.clauses)
+    if (auto *let = llvm::dyn_cast<LetClause>(clause)) {
+      SchemeState::Entity entity;
+      entity.let = let;
+      declareName(state, let->name, entity);
+    }
+  for (const Clause *clause : state.item.clauses)
+    if (auto *tensor = llvm::dyn_cast<TensorClause>(clause))
+      declareTensors(state, tensor);
+  for (const Clause *clause : state.item.clauses)
+    if (auto *clock = llvm::dyn_cast<ClockClause>(clause))
+      declareClocks(state, clock);
+  if (!state.pos) {
+    ClockInfo pos;
+    pos.name = "pos";
+    pos.bounds = {0, Interval::inf};
+    pos.monotone = true;
+    state.scheme.clocks.push_front(std::move(pos));
+    state.pos = &state.scheme.clocks.front();
+  }
+}
+
+std::optional<Interval> Sema::readRange(const RangeNode &range, Env &env) {
+  auto side = [&](const Expr *e) -> std::optional<double> {
+    auto *minus = llvm::dyn_cast<NegateExpr>(e);
+    auto *name = llvm::dyn_cast<NameExpr>(minus ? minus->value : e);
+    if (name && name->text == "inf")
+      return minus ? -Interval::inf : Interval::inf;
+    Meaning value = eval(e, env);
+    if (value.isPoison())
+      return std::nullopt;
+    if (!value.isNumber() || !value.isConstant()) {
+      fail(env, e->range, "const",
+           "a range's bound must be known at compile time");
+      return std::nullopt;
+    }
+    return value.scalar.node->asReal();
+  };
+  auto lo = side(range.lo), hi = side(range.hi);
+  if (!lo || !hi)
+    return std::nullopt;
+  if (*lo <= *hi)
+    return Interval{*lo, *hi};
+  fail(env, range.lo->range.to(range.hi->range), "range",
+       fmt::format("the range {} is empty", printBounds({*lo, *hi})));
+  return std::nullopt;
+}
+
+bool Sema::readAxes(const TensorClause *clause, std::vector<AxisInfo> &out,
+                    Env &env) {
+  double elements = 1;
+  for (const Axis &axis : clause->axes) {
+    auto *name = llvm::dyn_cast_or_null<NameExpr>(axis.extent);
+    if (!axis.extent) {
+      out.push_back({AxisInfo::Open, 0});
+    } else if (name && name->text == "H") {
+      out.push_back({AxisInfo::Heads, 0});
+    } else if (name && name->text == "G") {
+      out.push_back({AxisInfo::Groups, 0});
+    } else if (name && (name->text == "B" || name->text == "L" ||
+                        name->text == "T")) {
+      fail(env, name->range, "axis",
+           fmt::format("'{}' is not an axis here: batch and sequence are never "
+                       "written; say 'per token' or 'per sequence'",
+                       name->text.str()));
+      return false;
+    } else {
+      std::optional<int64_t> extent = evalSize(axis.extent, env, "an axis");
+      if (!extent)
+        return false;
+      if (*extent < 1) {
+        fail(env, axis.extent->range, "width",
+             fmt::format("an axis must have at least 1 entry, but it has {}",
+                         *extent));
+        return false;
+      }
+      elements *= double(*extent);
+      if (elements > 0x1p31) {
+        fail(env, axis.extent->range, "large",
+             "a tensor's constant axes must hold fewer than 2^31 elements");
+        return false;
+      }
+      out.push_back({AxisInfo::Constant, *extent});
+    }
+  }
+  return true;
+}
+
+/// What a word that is no storage type was meant to be.
+static std::string adviseStorage(StringRef text) {
+  if (text == "int")
+    return "write i32";
+  if (text == "real" || text == "float")
+    return "write f32";
+  if (text == "double")
+    return "write f64";
+  if (text == "half")
+    return "write f16";
+  return "write one of i32, i64, bool, f16, bf16, f32, f64";
+}
+
+static std::optional<InputRate> readRate(const TensorClause *clause) {
+  if (clause->kind == ClauseKind::Param)
+    return InputRate::Loaded;
+  if (clause->per.text == "token")
+    return InputRate::Token;
+  if (clause->per.text == "sequence")
+    return InputRate::Sequence;
+  if (clause->per.text == "call")
+    return InputRate::Call;
+  return std::nullopt;
+}
+
+void Sema::declareTensors(SchemeState &state, const TensorClause *clause) {
+  Env env = makeClauseEnv(state, Where::Tensor);
+  bool valid = true;
+  TensorInfo tensor;
+  if (auto storage = parseStorage(clause->storage.text)) {
+    tensor.storage = *storage;
+  } else {
+    fail(env, clause->storage.range, "storage",
+         fmt::format("'{}' is not a storage type; {}",
+                     clause->storage.text.str(),
+                     adviseStorage(clause->storage.text)));
+    valid = false;
+  }
+  valid &= readAxes(clause, tensor.axes, env);
+  if (auto rate = readRate(clause)) {
+    tensor.rate = *rate;
+  } else {
+    fail(env, clause->per.range, "per",
+         fmt::format("an input is per token, per sequence or per call, not "
+                     "'per {}'",
+                     clause->per.text.str()));
+    valid = false;
+  }
+  if (clause->bounds.lo) {
+    auto bounds = readRange(clause->bounds, env);
+    valid &= bounds.has_value();
+    tensor.bounds = bounds.value_or(Interval());
+    tensor.hasBounds = true;
+  }
+  tensor.orthogonal = clause->orthogonal;
+  if (clause->condition) {
+    tensor.condition = evalReal(clause->condition, env, "the condition bound");
+    valid &= tensor.condition.has_value();
+    if (tensor.condition && !(*tensor.condition >= 1 &&
+                              *tensor.condition <= 1000)) {
+      fail(env, clause->condition->range, "basis",
+           fmt::format("a basis must have a condition number of at most 1000 "
+                       "to keep f32 results, but the bound is {}",
+                       printNumber(*tensor.condition)));
+      valid = false;
+    }
+  }
+  if ((tensor.orthogonal || tensor.condition) && valid &&
+      !(tensor.axes.size() == 2 &&
+        tensor.axes[0].kind == AxisInfo::Constant &&
+        tensor.axes[1].kind == AxisInfo::Constant &&
+        tensor.axes[0].extent == tensor.axes[1].extent))
+    valid = !fail(env, clause->storage.range, "basis",
+                  "'orthogonal' and 'condition' belong to a square param, as "
+                  "f32[64, 64]")
+                 .isPoison();
+  for (const Name &name : clause->names) {
+    tensor.name = name.text.str();
+    tensor.range = name.range;
+    SchemeState::Entity entity;
+    if (valid) {
+      state.scheme.tensors.push_back(tensor);
+      const TensorInfo *made = &state.scheme.tensors.back();
+      if (!tensor.axes.empty() || tensor.isPerToken()) {
+        entity.value = made;
+      } else {
+        Node node{.op = NodeOp::Read, .type = getNumberType(tensor.storage)};
+        node.tensor = made;
+        node.varies = tensor.rate == InputRate::Call ? varies::call
+                      : tensor.rate == InputRate::Sequence
+                          ? varies::sequence
+                          : varies::loaded;
+        node.range = name.range;
+        entity.value = {graph.intern(std::move(node)), tensor.bounds};
+      }
+    }
+    declareName(state, name, entity);
+  }
+}
+
+void Sema::declareClocks(SchemeState &state, const ClockClause *clause) {
+  Env env = makeClauseEnv(state, Where::Clock);
+  for (const ClockBinder &binder : clause->binders)
+    declareClock(state, clause, binder, env);
+}
+
+void Sema::declareClock(SchemeState &state, const ClockClause *clause,
+                        const ClockBinder &binder, Env &env) {
+  bool isPos = binder.name.text == "pos", valid = true;
+  ClockInfo clock;
+  clock.name = binder.name.text.str();
+  clock.range = binder.name.range;
+  clock.running = clause->value != nullptr;
+  clock.moving = clause->moving;
+  clock.rising = clause->rising;
+  clock.monotone = isPos || clause->rising;
+  if (isPos && clock.running) {
+    fail(env, binder.name.range, "pos",
+         "'pos' is given by the call; define a running sum under another name");
+    return;
+  }
+  if (isPos && state.pos) {
+    report(env, binder.name.range, "twice", "'pos' is declared twice")
+        .note(state.pos->range, "first declared here");
+    return;
+  }
+  if (binder.bound) {
+    auto members = evalSize(binder.bound, env, "the number of clocks");
+    valid &= members.has_value();
+    if (members && (*members < 1 || *members > 65536 || isPos)) {
+      fail(env, binder.bound->range, isPos ? "pos" : "large",
+           isPos ? "'pos' is one clock, not a family"
+                 : fmt::format("a family has 1 to 65536 clocks, not {}",
+                               *members));
+      valid = false;
+    }
+    clock.members = members.value_or(1);
+    clock.indexName = binder.index.text.str();
+  }
+  auto storage = clause->storage ? parseStorage(clause->storage.text)
+                                 : std::optional(Storage::I32);
+  bool stored = storage && (*storage == Storage::I32 ||
+                            *storage == Storage::I64 ||
+                            *storage == Storage::F32 ||
+                            *storage == Storage::F64);
+  if (!stored) {
+    fail(env, clause->storage.range, "storage",
+         fmt::format("a clock is stored as i32, i64, f32 or f64, not as '{}'",
+                     clause->storage.text.str()));
+    valid = false;
+  }
+  clock.storage = clock.running ? Storage::F64 : storage.value_or(Storage::I32);
+  clock.type = getNumberType(clock.storage);
+  if (isPos)
+    clock.bounds = {0, Interval::inf};
+  if (clause->bounds.lo) {
+    auto bounds = readRange(clause->bounds, env);
+    valid &= bounds.has_value();
+    clock.bounds = bounds.value_or(clock.bounds);
+    clock.hasBounds = true;
+  }
+  if (clock.moving)
+    clock.varies = varies::moving;
+  state.scheme.clocks.push_back(std::move(clock));
+  ClockInfo *made = &state.scheme.clocks.back();
+  if (isPos) {
+    state.pos = made;
+    return;
+  }
+  SchemeState::Entity entity;
+  if (valid)
+    entity.value = ClockRef{made};
+  declareName(state, binder.name, entity);
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The checker: what is legal but rarely meant.
+#include "frontend/Probe.h"
+#include "frontend/Sema.h"
+
+#include "fmt/format.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace torsor;
+
+void Sema::warnAbout(SchemeState &state) {
+  warnUnused(state);
+  warnGrowing(state);
+  warnFuture(state);
+  warnMaskBias(state);
+}
+
+void Sema::warnUnused(SchemeState &state) {
+  for (const Clause *clause : state.item.clauses) {
+    auto check = [&](const Name &name) {
+      auto found = state.names.find(name.text);
+      if (name.text == "pos" || found == state.names.end() ||
+          found->second.used)
+        return;
+      warn(name.range, "unused",
+           fmt::format("'{}' is never used", name.text.str()));
+      // It is still checked.
+      if (const LetClause *let = found->second.let) {
+        Env env = makeClauseEnv(state, Where::Let);
+        forceLet(let, let->name.range, env);
+      }
+    };
+    if (auto *let = llvm::dyn_cast<LetClause>(clause))
+      check(let->name);
+    else if (auto *tensor = llvm::dyn_cast<TensorClause>(clause))
+      llvm::for_each(tensor->names, check);
+    else if (auto *clock = llvm::dyn_cast<ClockClause>(clause))
+      for (const ClockBinder &binder : clock->binders)
+        check(binder.name);
+  }
+}
+
+void Sema::warnAbsolute(const BinaryExpr *e, Scalar a, Scalar b,
+                        const Node *made, const Env &env) {
+  if (e->op != BinaryOp::Mul || env.where != Where::Bias || !env.scheme ||
+      made->type != NumberType::Real)
+    return;
+  const ClockInfo *pos = env.scheme->pos;
+  for (const Scalar &side : {a, b})
+    if (side.node->op == NodeOp::Time && side.node->clock == pos)
+      return warn(e->range, "absolute",
+                  "an absolute position is multiplied before the difference is "
+                  "taken; write it with 'age' to keep f32 exact");
+}
+
+/// Does this read only what every call has: tokens, their number, heads?
+static bool readsOnlyThePair(const Node *node) {
+  constexpr Varies others = varies::loaded | varies::content | varies::moving |
+                            varies::path | varies::score;
+  if (node->varies & others)
+    return false;
+  llvm::DenseSet<const Node *> seen;
+  llvm::SmallVector<const Node *> open = {node};
+  while (!open.empty()) {
+    const Node *next = open.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    if (next->tensor || next->isVector() ||
+        (next->clock && next->clock->name != "pos"))
+      return false;
+    open.append(next->operands.begin(), next->operands.end());
+  }
+  return true;
+}
+
+void Sema::warnGrowing(SchemeState &state) {
+  const Scheme &scheme = state.scheme;
+  if (!scheme.bias || !readsOnlyThePair(scheme.bias))
+    return;
+  // Head 0 of 8 at token 4000 looks 10 tokens back, then 3990.
+  ProbePoint near{.query = 4000, .key = 3990}, far{.query = 4000, .key = 10};
+  double here = probe(scheme.bias, near), there = probe(scheme.bias, far);
+  if (there > here + 1e-9)
+    warn(scheme.biasRange, "growing",
+         "this bias favours distant keys: it grows with the distance");
+}
+
+void Sema::warnFuture(SchemeState &state) {
+  const Scheme &scheme = state.scheme;
+  if (!scheme.mask || scheme.causal || !readsOnlyThePair(scheme.mask))
+    return;
+  auto sees = [&](int64_t query, int64_t key) {
+    return probe(scheme.mask, {.query = query, .key = key}) != 0;
+  };
+  // Seen from a token in the middle of a long sequence.
+  constexpr int64_t middle = 1 << 24;
+  bool allAfter = sees(middle, middle + 1) && sees(middle, 2 * middle - 1);
+  bool before = sees(middle, middle - 1), farBefore = sees(middle, 1);
+  bool self = sees(middle, middle);
+  if (allAfter && !farBefore)
+    warn(scheme.maskRange, "future",
+         before || self
+             ? "this mask bounds the keys before the query but sees all keys "
+               "after it; write 'causal and …' if they are not meant"
+             : "this mask sees only keys after the query; keys before it are "
+               "'j <= i'");
+}
+
+/// The constant of `if c then x else 0`, or of either order, that hides pairs.
+static const Node *findHidingConstant(const Node *node) {
+  if (node->op == NodeOp::Add || node->op == NodeOp::Sub) {
+    for (const Node *operand : node->operands)
+      if (const Node *found = findHidingConstant(operand))
+        return found;
+    return nullptr;
+  }
+  if (node->op == NodeOp::Mul)
+    for (int side : {0, 1}) {
+      // if c then 1 else 0, times a large number
+      const Node *factor = node->operands[side];
+      const Node *choice = node->operands[1 - side];
+      if (factor->isConstant() && factor->asReal() <= -1e4 &&
+          choice->op == NodeOp::Select && choice->operands[1]->isConstant() &&
+          choice->operands[2]->isConstant())
+        return factor;
+    }
+  if (node->op != NodeOp::Select)
+    return nullptr;
+  for (size_t arm : {1, 2}) {
+    const Node *value = node->operands[arm];
+    if (value->isConstant() && value->asReal() <= -1e4)
+      return value;
+    if (const Node *found = findHidingConstant(value))
+      return found;
+  }
+  return nullptr;
+}
+
+void Sema::warnMaskBias(SchemeState &state) {
+  const Scheme &scheme = state.scheme;
+  const Node *found = scheme.bias ? findHidingConstant(scheme.bias) : nullptr;
+  if (!found)
+    return;
+  bool here = found->range.file == state.item.range.file &&
+              found->range.begin >= scheme.biasRange.begin &&
+              found->range.end <= scheme.biasRange.end;
+  warn(here ? found->range : scheme.biasRange, "mask-bias",
+       fmt::format("a bias of {} does not hide a pair; write the condition in "
+                   "'mask'",
+                   printConstant(found)));
+}
