@@ -13,6 +13,7 @@
 #include "llvm/ADT/StringSet.h"
 
 #include <map>
+#include <set>
 
 namespace torsor {
 
@@ -36,6 +37,10 @@ struct SchemeState {
     SourceRange argument;
   };
   llvm::StringMap<Entity> names;
+  /// Built-in names it tried to define.
+  llvm::StringSet<> takenNames;
+  /// Clauses that were told not to read the contents of q and k.
+  std::set<Where> toldOfContent;
   /// Facts from the mask; before it is read, nothing is known.
   bool causal = false;
   /// Values of lets, of the scheme and of the file, by where they are used.
@@ -301,6 +306,9 @@ private:
   /// of values (first) or all (second) are dropped.
   unsigned valuesUnchecked = 0, allUnchecked = 0;
   Diagnostic droppedMessage;
+  /// Values that could not be proved to lie where they must, by rule and text:
+  /// one declaration mends them all.
+  llvm::StringSet<> unproved;
   uint64_t steps = 0;
   size_t vectorBytes = 0;
   unsigned depth = 0;

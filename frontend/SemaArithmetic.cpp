@@ -29,6 +29,10 @@ Meaning Sema::evalBinary(const BinaryExpr *e, Env &env) {
                ? directSum({a.action, b.action}, e, env)
                : product(a.action, b.action, e, env);
   }
+  // What stands beside an error may have been meant to be an action too.
+  if ((a.isPoison() && b.kind == Meaning::Action) ||
+      (b.isPoison() && a.kind == Meaning::Action))
+    return Meaning();
   a = number(a, e->left, env);
   b = number(b, e->right, env);
   if (a.isPoison() || b.isPoison())

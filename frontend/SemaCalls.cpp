@@ -352,7 +352,10 @@ Meaning Sema::runBody(const FunctionItem *item, Env &inner, SourceRange call) {
     // A broken contract makes what follows from it meaningless.
     if (poisoned)
       return Meaning();
-    inner.locals[let->name.text] = {eval(let->value, inner), {}};
+    Meaning value = eval(let->value, inner);
+    if (value.isPoison())
+      return value;
+    inner.locals[let->name.text] = {value, {}};
   }
   if (poisoned)
     return Meaning();

@@ -11,8 +11,10 @@ using llvm::StringRef;
 bool Sema::declareName(SchemeState &state, const Name &name,
                        SchemeState::Entity entity) {
   Env env = makeClauseEnv(state, Where::File);
-  if (!mayDefine(env, name))
+  if (!mayDefine(env, name)) {
+    state.takenNames.insert(name.text);
     return false;
+  }
   entity.range = name.range;
   auto note = [&](SourceRange first) {
     report(env, name.range, "twice",

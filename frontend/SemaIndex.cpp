@@ -214,6 +214,9 @@ Meaning Sema::indexTokenVector(bool isKey, const IndexExpr *e, Env &env) {
                  env.where == Where::ValueBias || env.where == Where::Let ||
                  ((env.where == Where::Scale || env.where == Where::Sink) &&
                   !isKey);
+  if (!allowed && env.scheme && !allUnchecked &&
+      !env.scheme->toldOfContent.insert(env.where).second)
+    return Meaning();
   if (!allowed)
     return fail(env, e->range, "depends",
                 fmt::format("'{}' cannot depend on the contents of '{}'",

@@ -148,6 +148,9 @@ constexpr Leaf leaves[] = {
 
 Meaning Sema::evalAmbient(StringRef name, const NameExpr *e, Env &env) {
   SourceRange at = e->range;
+  // The scheme tried to give the name another meaning, which was reported.
+  if (env.scheme && env.scheme->takenNames.contains(name))
+    return Meaning();
   if (name == "pi")
     return {graph.real(std::numbers::pi, at),
             Interval::exactly(std::numbers::pi)};

@@ -23,6 +23,12 @@ bool isValueError(llvm::StringRef id) {
   return llvm::is_contained(ids, id);
 }
 
+/// Errors about what is not known of a value: they are mended at its
+/// declaration.
+bool isUnproved(llvm::StringRef id) {
+  return id == "zero" || id == "domain" || id == "index";
+}
+
 bool isInPrelude(SourceRange range) {
   return range.file && range.file->isPrelude();
 }
@@ -32,6 +38,10 @@ bool isInPrelude(SourceRange range) {
 Diagnostic &Sema::report(const Env &env, SourceRange range, llvm::StringRef id,
                          std::string text) {
   if (allUnchecked || (valuesUnchecked && isValueError(id))) {
+    droppedMessage = Diagnostic();
+    return droppedMessage;
+  }
+  if (isUnproved(id) && !unproved.insert(text).second) {
     droppedMessage = Diagnostic();
     return droppedMessage;
   }
