@@ -197,7 +197,7 @@ def Torsor_YieldOp : Torsor_Op<"yield", [Pure, Terminator]> {
   let summary = "Ends a region with its values.";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
-  let builders = [OpBuilder<(ins), [{}]>];
+  let builders = [OpBuilder<(ins), [{ (void)$_state; }]>];
 }
 
 #endif
