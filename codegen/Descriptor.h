@@ -19,7 +19,7 @@ class Module;
 namespace mlir {
 class ModuleOp;
 class Type;
-}
+} // namespace mlir
 
 namespace torsor {
 class InterfaceOp;

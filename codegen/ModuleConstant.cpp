@@ -2,7 +2,6 @@
 // Writes torsor_module and what it points to as LLVM constants. The structs are
 // those of runtime/torsor_kernel.h, field by field; static_asserts hold sizes.
 #include "codegen/Descriptor.h"
-
 #include "runtime/torsor_kernel.h"
 
 #include "llvm/Config/llvm-config.h"
@@ -53,9 +52,9 @@ public:
     return place(ConstantDataArray::getString(context, string), Align(1));
   }
   Constant *bytes(ArrayRef<uint8_t> data) {
-    return data.empty() ? null()
-                        : place(ConstantDataArray::get(context, data),
-                                Align(1));
+    return data.empty()
+               ? null()
+               : place(ConstantDataArray::get(context, data), Align(1));
   }
   /// An array of records, null if there are none.
   Constant *list(ArrayRef<Constant *> records) {

@@ -65,7 +65,9 @@ Value tensorMemref(Emitter &e, MemRefType type, Num address) {
 }
 
 Num tensorAddress(Emitter &e, Num tensors, int64_t number) {
-  return e.at(tensors, e.i8).bytes(number * int64_t(sizeof(torsor_tensor))).base;
+  return e.at(tensors, e.i8)
+      .bytes(number * int64_t(sizeof(torsor_tensor)))
+      .base;
 }
 
 func::FuncOp findOperation(Operation *interface, StringRef operation) {
@@ -110,8 +112,7 @@ std::pair<Nums, Num> TableLayout::measure(Emitter &e, const Entry &entry,
                                           Num sequences, Num heads,
                                           Num groups) const {
   Nums extents;
-  Num bytes = e.index(
-      e.at(e.null(), entry.element).elementBytes());
+  Num bytes = e.index(e.at(e.null(), entry.element).elementBytes());
   for (StringRef axis : entry.axes) {
     int64_t constant = 0;
     if (axis == "sequence")
@@ -127,8 +128,7 @@ std::pair<Nums, Num> TableLayout::measure(Emitter &e, const Entry &entry,
   return {extents, alignUp(bytes, tableAlignment)};
 }
 
-Num TableLayout::bytes(Emitter &e, Num sequences, Num heads,
-                       Num groups) const {
+Num TableLayout::bytes(Emitter &e, Num sequences, Num heads, Num groups) const {
   Num total = e.index(0);
   for (const Entry &entry : tables)
     total = total + measure(e, entry, sequences, heads, groups).second;
@@ -174,28 +174,29 @@ bool TableCode::emitBindEntries(Emitter &e, StringRef name,
                return bound.bytes(e, e.index(1), arguments[0], arguments[1]);
              });
   func::FuncOp function = bindFunction();
-  e.function((name + ".bind").str(), {i64, i64, pointer, pointer}, Type(),
-             attributes, true, [&](ArrayRef<Num> arguments) {
-    SmallVector<Value> operands = {arguments[0].value, arguments[1].value};
-    for (auto [n, attribute] : llvm::enumerate(tableInfo(function))) {
-      auto info = cast<TableAttr>(attribute);
-      auto type = cast<MemRefType>(
-          function.getArgument(firstMemref(function) + n).getType());
-      if (info.getSource() == TableSource::Argument) {
-        int64_t param = paramsBefore(interface, info.getNumber());
-        operands.push_back(
-            tensorMemref(e, type, tensorAddress(e, arguments[2], param)));
-        continue;
-      }
-      DenseTable table =
-          bound.table(e, info.getNumber(), e.at(arguments[3], e.i8),
-                      e.index(1), arguments[0], arguments[1]);
-      operands.push_back(makeMemref(e, type, table.data.base, table.extents,
-                                    table.strides));
-    }
-    func::CallOp::create(e.b, function, operands);
-    return Num();
-  });
+  e.function(
+      (name + ".bind").str(), {i64, i64, pointer, pointer}, Type(), attributes,
+      true, [&](ArrayRef<Num> arguments) {
+        SmallVector<Value> operands = {arguments[0].value, arguments[1].value};
+        for (auto [n, attribute] : llvm::enumerate(tableInfo(function))) {
+          auto info = cast<TableAttr>(attribute);
+          auto type = cast<MemRefType>(
+              function.getArgument(firstMemref(function) + n).getType());
+          if (info.getSource() == TableSource::Argument) {
+            int64_t param = paramsBefore(interface, info.getNumber());
+            operands.push_back(
+                tensorMemref(e, type, tensorAddress(e, arguments[2], param)));
+            continue;
+          }
+          DenseTable table =
+              bound.table(e, info.getNumber(), e.at(arguments[3], e.i8),
+                          e.index(1), arguments[0], arguments[1]);
+          operands.push_back(makeMemref(e, type, table.data.base, table.extents,
+                                        table.strides));
+        }
+        func::CallOp::create(e.b, function, operands);
+        return Num();
+      });
   return true;
 }
 

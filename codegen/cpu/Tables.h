@@ -26,7 +26,8 @@ struct DenseTable {
 
 /// The tables that `bind` or `prepare` writes, one after another, each aligned
 /// to 64 bytes. Prepared tables have a first axis "sequence": as many rows as
-/// the call has sequences, the row of a sequence being its place in `sequences`.
+/// the call has sequences, the row of a sequence being its place in
+/// `sequences`.
 class TableLayout {
 public:
   /// `filler` is the function that writes them, null if there is none.

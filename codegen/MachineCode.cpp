@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// From the llvm dialect to LLVM IR and machine code, in this process.
+#include "codegen/Lower.h"
+
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Instrumentation/AddressSanitizer.h"
+#include "llvm/Transforms/Instrumentation/ThreadSanitizer.h"
+
+#include <mutex>
+
+namespace torsor {
+
+std::unique_ptr<llvm::TargetMachine> makeTargetMachine() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+  });
+  llvm::Triple triple("x86_64-unknown-linux-gnu");
+  std::string error;
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return nullptr;
+  llvm::TargetOptions options;
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, "x86-64", "", options, llvm::Reloc::PIC_, std::nullopt,
+      llvm::CodeGenOptLevel::Default));
+}
+
+std::unique_ptr<llvm::Module> translate(mlir::ModuleOp module,
+                                        llvm::LLVMContext &context,
+                                        llvm::TargetMachine &machine) {
+  mlir::registerBuiltinDialectTranslation(*module.getContext());
+  mlir::registerLLVMDialectTranslation(*module.getContext());
+  std::unique_ptr<llvm::Module> code =
+      mlir::translateModuleToLLVMIR(module, context);
+  if (!code)
+    return nullptr;
+  code->setDataLayout(machine.createDataLayout());
+  code->setTargetTriple(machine.getTargetTriple());
+  // The translation marks nothing: without these, asm has no GOT-less calls.
+  code->setPICLevel(llvm::PICLevel::BigPIC);
+  return code;
+}
+
+static void instrument(llvm::ModulePassManager &passes, Sanitizers sanitizers) {
+  if (sanitizers.address)
+    passes.addPass(llvm::AddressSanitizerPass(llvm::AddressSanitizerOptions()));
+  if (sanitizers.thread) {
+    passes.addPass(llvm::ModuleThreadSanitizerPass());
+    passes.addPass(
+        llvm::createModuleToFunctionPassAdaptor(llvm::ThreadSanitizerPass()));
+  }
+}
+
+void optimise(llvm::Module &code, llvm::TargetMachine &machine,
+              Sanitizers sanitizers) {
+  for (llvm::Function &function : code) {
+    if (function.isDeclaration())
+      continue;
+    if (sanitizers.address)
+      function.addFnAttr(llvm::Attribute::SanitizeAddress);
+    if (sanitizers.thread)
+      function.addFnAttr(llvm::Attribute::SanitizeThread);
+  }
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopUnrolling = false;
+  tuning.LoopInterleaving = false;
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  llvm::PassBuilder builder(&machine, tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::ModulePassManager passes =
+      builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O1);
+  instrument(passes, sanitizers);
+  passes.run(code, modules);
+}
+
+llvm::SmallVector<char> emitMachineCode(llvm::Module &code,
+                                        llvm::TargetMachine &machine,
+                                        bool assembly) {
+  llvm::SmallVector<char> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  machine.addPassesToEmitFile(passes, stream, nullptr,
+                              assembly ? llvm::CodeGenFileType::AssemblyFile
+                                       : llvm::CodeGenFileType::ObjectFile);
+  passes.run(code);
+  return bytes;
+}
+
+} // namespace torsor

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The action on one row of q or k, as code.
+#include "codegen/cpu/Act.h"
+
+#include "codegen/cpu/Phase.h"
+
+#include "llvm/ADT/BitVector.h"
+
+using namespace mlir;
+
+namespace torsor {
+
+FailureOr<SmallVector<BlockAttr>> readBlocks(Operation *op, ArrayAttr blocks) {
+  SmallVector<BlockAttr> read;
+  for (Attribute attr : blocks) {
+    auto block = cast<BlockAttr>(attr);
+    if (block.getKind() != BlockKind::Zero &&
+        block.getKind() != BlockKind::Turn)
+      return op->emitError("no kernel for this yet: a block of kind '")
+             << stringifyBlockKind(block.getKind()) << "'";
+    read.push_back(block);
+  }
+  return read;
+}
+
+namespace {
+
+/// Reads and writes `count` lanes of a row that are `step` apart.
+struct Lanes {
+  Emitter &e;
+  int64_t step;
+
+  Num load(Pointer row, Num first, int64_t count) const {
+    if (step == 1)
+      return row.load(first, count);
+    Num all = e.undef(e.vec(count, row.element));
+    for (int64_t n = 0; n < count; ++n)
+      all = e.insert(all, row.load(first + n * step), n);
+    return all;
+  }
+  void store(Pointer row, Num first, Num value) const {
+    if (step == 1)
+      return row.store(first, value);
+    for (int64_t n = 0; n < value.lanes(); ++n)
+      row.store(first + n * step, e.lane(value, n));
+  }
+};
+
+class RowAction {
+public:
+  RowAction(Emitter &e, int64_t lanes, const Action &action,
+            const TableReader &tables, const Place &place, Pointer from,
+            Pointer to)
+      : e(e), lanes(lanes), action(action), tables(tables), place(place),
+        from(from), to(to) {}
+
+  void emit() {
+    for (BlockAttr block : action.blocks)
+      emitBlock(block);
+    emitPassive();
+  }
+
+private:
+  Num scaled(Num value, double blockGain) {
+    value = e.convert(value, e.f32);
+    if (action.gain)
+      value = value * action.gain;
+    return blockGain == 1.0 ? value : value * blockGain;
+  }
+  void put(const Lanes &at, Num first, Num value) {
+    at.store(to, first, e.convert(value, to.element));
+  }
+  /// Steps over `count` pairs, `lanes` at a time and then one by one.
+  void pairs(int64_t count, function_ref<void(Num, int64_t)> body) {
+    int64_t whole = count / lanes * lanes;
+    if (whole)
+      e.loop(0, e.index(whole), lanes, [&](Num p) { body(p, lanes); });
+    if (whole < count)
+      e.loop(whole, e.index(count), 1, [&](Num p) { body(p, 1); });
+  }
+
+  void emitBlock(BlockAttr block) {
+    PairsAttr at = block.getLanes();
+    double gain = action.onQuery ? block.qGain() : block.kGain();
+    int64_t first = at.getFirst(), second = at.getSecond(), step = at.getStep();
+    Lanes apart{e, step};
+    auto laneOf = [&](int64_t start, Num p) { return p * step + start; };
+    if (block.getKind() == BlockKind::Zero || second < 0) {
+      pairs(at.getCount(), [&](Num p, int64_t n) {
+        for (int64_t start : {first, second})
+          if (start >= 0)
+            put(apart, laneOf(start, p),
+                scaled(apart.load(from, laneOf(start, p), n), gain));
+      });
+      return;
+    }
+    Num time = action.time(action.onQuery ? block.getS() : block.getT());
+    const Table &rates = tables.kernel.tables[block.getRates()];
+    bool adjacent = step == 2 && second == first + 1;
+    pairs(at.getCount(), [&](Num p, int64_t n) {
+      auto [c, s] = emitCosSin(
+          e, time, tables.rates(rates, place, p + block.getRateOffset(), n));
+      auto [x, y] = adjacent && n > 1
+                        ? loadAdjacent(laneOf(first, p), n)
+                        : std::pair(apart.load(from, laneOf(first, p), n),
+                                    apart.load(from, laneOf(second, p), n));
+      x = scaled(x, gain);
+      y = scaled(y, gain);
+      Num turnedX = fma(x, c, e.constant(x.type(), 0.0) - y * s);
+      Num turnedY = fma(x, s, y * c);
+      if (adjacent && n > 1)
+        return storeAdjacent(laneOf(first, p), turnedX, turnedY);
+      put(apart, laneOf(first, p), turnedX);
+      put(apart, laneOf(second, p), turnedY);
+    });
+  }
+
+  std::pair<Num, Num> loadAdjacent(Num first, int64_t n) {
+    Num a = from.load(first, n), b = from.load(first + n, n);
+    SmallVector<int32_t> even, odd;
+    for (int32_t k = 0; k < n; ++k) {
+      even.push_back(2 * k);
+      odd.push_back(2 * k + 1);
+    }
+    return {e.shuffle(a, b, even), e.shuffle(a, b, odd)};
+  }
+  void storeAdjacent(Num first, Num x, Num y) {
+    int64_t n = x.lanes();
+    SmallVector<int32_t> low, high;
+    for (int32_t k = 0; k < n; ++k) {
+      low.push_back(k / 2 + (k % 2 ? n : 0));
+      high.push_back(n / 2 + k / 2 + (k % 2 ? n : 0));
+    }
+    to.store(first, e.convert(e.shuffle(x, y, low), to.element));
+    to.store(first + n, e.convert(e.shuffle(x, y, high), to.element));
+  }
+
+  /// Copies the runs of lanes that no block takes.
+  void emitPassive() {
+    llvm::BitVector taken(action.width);
+    for (BlockAttr block : action.blocks) {
+      PairsAttr at = block.getLanes();
+      for (int64_t p = 0; p < at.getCount(); ++p) {
+        taken.set(at.getFirst() + p * at.getStep());
+        if (at.getSecond() >= 0)
+          taken.set(at.getSecond() + p * at.getStep());
+      }
+    }
+    for (int begin = taken.find_first_unset(); begin >= 0;) {
+      int end = taken.find_next(begin);
+      if (end < 0)
+        end = action.width;
+      emitCopy(begin, end);
+      begin = taken.find_next_unset(end - 1);
+    }
+  }
+  void emitCopy(int64_t begin, int64_t end) {
+    auto piece = [&](Num at, int64_t n) {
+      Num value = from.load(at, n);
+      if (action.gain)
+        value = e.convert(value, e.f32) * action.gain;
+      to.store(at, e.convert(value, to.element));
+    };
+    int64_t whole = begin + (end - begin) / lanes * lanes;
+    if (whole > begin)
+      e.loop(begin, e.index(whole), lanes, [&](Num at) { piece(at, lanes); });
+    if (whole < end)
+      e.loop(whole, e.index(end), 1, [&](Num at) { piece(at, 1); });
+  }
+
+  Emitter &e;
+  int64_t lanes;
+  const Action &action;
+  const TableReader &tables;
+  const Place &place;
+  Pointer from, to;
+};
+
+} // namespace
+
+void emitAction(Emitter &e, int64_t lanes, const Action &action,
+                const TableReader &tables, const Place &place, Pointer from,
+                Pointer to) {
+  RowAction(e, lanes, action, tables, place, from, to).emit();
+}
+
+} // namespace torsor

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// 2^x of vectors of f32.
+#ifndef TORSOR_CODEGEN_CPU_EXP_H
+#define TORSOR_CODEGEN_CPU_EXP_H
+
+#include "codegen/Target.h"
+#include "codegen/cpu/Emitter.h"
+
+namespace torsor {
+
+/// 2^x for x <= 0, relative error below 2e-7; 0 below -126.5, and of -inf. NaN
+/// stays NaN.
+Num emitExp2(Emitter &e, const Target &target, Num x);
+
+/// 2^x for every x, inf above 128: the same with the upper end clamped.
+Num emitFullExp2(Emitter &e, const Target &target, Num x);
+
+} // namespace torsor
+
+#endif // TORSOR_CODEGEN_CPU_EXP_H

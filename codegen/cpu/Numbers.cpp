@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Operators of the emitter's numbers and pointers.
+#include "codegen/cpu/Emitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+
+namespace torsor {
+
+bool Num::isVector() const { return isa<VectorType>(type()); }
+
+int64_t Num::lanes() const {
+  auto vector = dyn_cast<VectorType>(type());
+  return vector ? vector.getNumElements() : 1;
+}
+
+Type Num::element() const { return getElementTypeOrSelf(type()); }
+
+/// Data may be NaN or infinite, so only these two are allowed.
+static constexpr auto dataMath =
+    arith::FastMathFlags::contract | arith::FastMathFlags::nsz;
+
+/// Brings both to one type: scalars beside vectors are broadcast.
+static std::pair<Num, Num> paired(Num a, Operand b) {
+  Emitter &e = *a.e;
+  if (b.num && b.num.isVector() && !a.isVector())
+    return {e.splat(a, b.num.lanes()), b.num};
+  return {a, e.match(b, a.type())};
+}
+
+template <typename IntegerOp, typename FloatOp>
+static Num arithmetic(Num a, Operand b) {
+  auto [x, y] = paired(a, b);
+  Emitter &e = *a.e;
+  if (isa<FloatType>(x.element()))
+    return e.num(FloatOp::create(e.b, x.value, y.value, dataMath));
+  return e.num(IntegerOp::create(e.b, x.value, y.value));
+}
+
+template <typename IntegerOp> static Num integer(Num a, Operand b) {
+  auto [x, y] = paired(a, b);
+  return a.e->num(IntegerOp::create(a.e->b, x.value, y.value));
+}
+
+Num operator+(Num a, Operand b) {
+  return arithmetic<arith::AddIOp, arith::AddFOp>(a, b);
+}
+Num operator-(Num a, Operand b) {
+  return arithmetic<arith::SubIOp, arith::SubFOp>(a, b);
+}
+Num operator*(Num a, Operand b) {
+  return arithmetic<arith::MulIOp, arith::MulFOp>(a, b);
+}
+Num operator/(Num a, Operand b) {
+  return arithmetic<arith::DivUIOp, arith::DivFOp>(a, b);
+}
+Num operator%(Num a, Operand b) { return integer<arith::RemUIOp>(a, b); }
+Num operator&(Num a, Operand b) { return integer<arith::AndIOp>(a, b); }
+Num operator|(Num a, Operand b) { return integer<arith::OrIOp>(a, b); }
+Num operator^(Num a, Operand b) { return integer<arith::XOrIOp>(a, b); }
+Num operator<<(Num a, Operand b) { return integer<arith::ShLIOp>(a, b); }
+Num operator>>(Num a, Operand b) { return integer<arith::ShRSIOp>(a, b); }
+
+static Num compare(Num a, Operand b, arith::CmpIPredicate ofIntegers,
+                   arith::CmpFPredicate ofFloats) {
+  auto [x, y] = paired(a, b);
+  Emitter &e = *a.e;
+  if (isa<LLVM::LLVMPointerType>(x.type()))
+    return e.num(LLVM::ICmpOp::create(e.b,
+                                      ofIntegers == arith::CmpIPredicate::eq
+                                          ? LLVM::ICmpPredicate::eq
+                                          : LLVM::ICmpPredicate::ne,
+                                      x.value, y.value));
+  if (isa<FloatType>(x.element()))
+    return e.num(arith::CmpFOp::create(e.b, ofFloats, x.value, y.value));
+  return e.num(arith::CmpIOp::create(e.b, ofIntegers, x.value, y.value));
+}
+
+Num operator<(Num a, Operand b) {
+  return compare(a, b, arith::CmpIPredicate::slt, arith::CmpFPredicate::OLT);
+}
+Num operator<=(Num a, Operand b) {
+  return compare(a, b, arith::CmpIPredicate::sle, arith::CmpFPredicate::OLE);
+}
+Num operator>(Num a, Operand b) {
+  return compare(a, b, arith::CmpIPredicate::sgt, arith::CmpFPredicate::OGT);
+}
+Num operator>=(Num a, Operand b) {
+  return compare(a, b, arith::CmpIPredicate::sge, arith::CmpFPredicate::OGE);
+}
+Num operator==(Num a, Operand b) {
+  return compare(a, b, arith::CmpIPredicate::eq, arith::CmpFPredicate::OEQ);
+}
+Num operator!=(Num a, Operand b) {
+  return compare(a, b, arith::CmpIPredicate::ne, arith::CmpFPredicate::UNE);
+}
+
+Num select(Num condition, Operand a, Operand b) {
+  Emitter &e = *condition.e;
+  Type like = (a.num ? a.num : b.num).type();
+  if (a.num && b.num && b.num.isVector())
+    like = b.num.type();
+  if (condition.isVector() && !isa<VectorType>(like))
+    like = e.vec(condition.lanes(), like);
+  return e.num(arith::SelectOp::create(
+      e.b, condition.value, e.match(a, like).value, e.match(b, like).value));
+}
+
+Num max(Num a, Operand b) {
+  auto [x, y] = paired(a, b);
+  if (!isa<FloatType>(x.element()))
+    return a.e->num(arith::MaxSIOp::create(a.e->b, x.value, y.value));
+  return select(x > y, x, y);
+}
+
+Num min(Num a, Operand b) {
+  auto [x, y] = paired(a, b);
+  if (!isa<FloatType>(x.element()))
+    return a.e->num(arith::MinSIOp::create(a.e->b, x.value, y.value));
+  return select(x < y, x, y);
+}
+
+Num fma(Num a, Num b, Num c) {
+  auto [x, y] = paired(a, b);
+  Num z = a.e->match(c, x.type());
+  return a.e->num(LLVM::FMAOp::create(a.e->b, x.value, y.value, z.value));
+}
+
+Num ceilDiv(Num a, int64_t b) { return (a + (b - 1)) / b; }
+Num alignUp(Num a, int64_t b) { return ceilDiv(a, b) * b; }
+Num alignDown(Num a, int64_t b) { return a / b * b; }
+
+int64_t Pointer::elementBytes() const {
+  if (isa<LLVM::LLVMPointerType>(element))
+    return 8;
+  return (element.getIntOrFloatBitWidth() + 7) / 8;
+}
+
+Pointer Pointer::operator+(Operand index) const {
+  Emitter &e = *base.e;
+  Num at = e.match(index, e.i64);
+  return {e.num(LLVM::GEPOp::create(e.b, e.pointer, element, base.value,
+                                    ArrayRef<LLVM::GEPArg>{at.value})),
+          element};
+}
+
+Pointer Pointer::bytes(Operand count) const {
+  return (as(base.e->i8) + count).as(element);
+}
+
+Num Pointer::load(Operand index, int64_t lanes) const {
+  Emitter &e = *base.e;
+  Pointer at = *this + index;
+  return e.num(LLVM::LoadOp::create(e.b, e.vec(lanes, element), at.base.value,
+                                    elementBytes()));
+}
+
+void Pointer::store(Operand index, Num value) const {
+  Emitter &e = *base.e;
+  Pointer at = *this + index;
+  LLVM::StoreOp::create(e.b, value.value, at.base.value, elementBytes());
+}
+
+} // namespace torsor

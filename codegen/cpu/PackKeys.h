@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Packing a tile of keys and values for the register tiles.
+#ifndef TORSOR_CODEGEN_CPU_PACKKEYS_H
+#define TORSOR_CODEGEN_CPU_PACKKEYS_H
+
+#include "codegen/cpu/Act.h"
+#include "codegen/cpu/Slots.h"
+
+namespace torsor {
+
+/// Packs the keys begin … end-1 of the group: acted on, transposed into panels
+/// [key / panel][lane of the head][panel]; their indices, column slots, and the
+/// bounds of the tile. `scratch` holds `lanes` rows of the head.
+void emitPackKeys(const PrefillContext &c, llvm::ArrayRef<BlockAttr> blocks,
+                  const Indices &indices, const Tensor &k, Num isActed,
+                  Num tile, Num begin, Num end, Pointer scratch);
+
+/// Packs the values into panels [panel][key][columns], converted, the last
+/// columns filled up with 0.
+void emitPackValues(const PrefillContext &c, const Tensor &v, Num begin,
+                    Num end);
+
+/// The key of number `number` of the run.
+Place keyPlace(const PrefillContext &c, const Indices &indices, Num number);
+
+} // namespace torsor
+
+#endif // TORSOR_CODEGEN_CPU_PACKKEYS_H

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The kernel of many queries: prepare, pack, compute.
+#include "codegen/cpu/Prefill.h"
+
+#include "codegen/cpu/PackKeys.h"
+#include "codegen/cpu/Phases.h"
+#include "codegen/cpu/QueryRows.h"
+#include "codegen/cpu/ScoreTile.h"
+#include "codegen/cpu/SoftmaxTile.h"
+#include "codegen/cpu/ValueTile.h"
+#include "runtime/torsor_kernel.h"
+
+using namespace mlir;
+
+namespace torsor {
+
+namespace {
+
+class Prefill {
+public:
+  Prefill(Emitter &e, const Kernel &kernel, AttentionOp op,
+          ArrayRef<BlockAttr> blocks)
+      : e(e), kernel(kernel), op(op), blocks(blocks),
+        layout(op, *kernel.target) {}
+
+  PlanEntry plan(const Call &call) const;
+  void pack(const Call &call, Num begin, Num end, Pointer scratch) const;
+  void compute(const Call &call, Num begin, Num end, Pointer scratch) const;
+
+private:
+  Num blocksOf(const Call &call, const Sequence &sequence) const {
+    return ceilDiv(sequence.queryLength * (call.heads / call.groups),
+                   layout.rows);
+  }
+  /// Key tiles that the sequence sees: the first, and how many.
+  Range tilesOf(const Sequence &sequence, const Indices &indices) const {
+    Range hull = emitSequenceHull(e, op.getVisible(), sequence, indices);
+    return {hull.begin / layout.keys, ceilDiv(hull.end, layout.keys)};
+  }
+  Num bytesOf(const Call &call, const Sequence &sequence) const {
+    return layout.groupBytes(e, sequence.keyLength) * call.groups;
+  }
+  PrefillContext context(const Call &call, const TableReader &tables,
+                         const Sequence &sequence, Num group, Num base) const;
+  TableReader tablesOf(const Call &call) const {
+    return TableReader(e, kernel, call);
+  }
+  void computeBlock(const Call &call, const PrefillContext &c,
+                    const Indices &indices, RowBlock block) const;
+  Range groupRanges(const PrefillContext &c, const Indices &indices,
+                    Num groups) const;
+  Num tileLimits(const PrefillContext &c, Num groups, Num tile,
+                 Num tileEnd) const;
+  std::pair<Num, Num> classify(const PrefillContext &c, Num rows, Num tile,
+                               ArrayRef<Bounds> rowBounds) const;
+
+  Emitter &e;
+  const Kernel &kernel;
+  mutable AttentionOp op;
+  ArrayRef<BlockAttr> blocks;
+  PrefillLayout layout;
+};
+
+PlanEntry Prefill::plan(const Call &call) const {
+  TableReader tables = tablesOf(call);
+  Indices indices = Indices::read(e, call, tables, op.getByPosition());
+  Num zero = e.index(0), none = e.constant(e.f64, 0.0);
+  Nums sums = e.loop(
+      0, call.count, 1, {zero, zero, zero, none, none, none},
+      [&](Num number, ArrayRef<Num> carried) -> Nums {
+        Sequence sequence = call.sequence(number);
+        Range tiles = tilesOf(sequence, indices);
+        Range hull = emitSequenceHull(e, op.getVisible(), sequence, indices);
+        Num queries = e.convert(sequence.queryLength * call.heads, e.f64);
+        Num keys = e.convert((hull.end - hull.begin), e.f64);
+        Num groups = e.convert(call.groups, e.f64);
+        int64_t both = layout.head + layout.value;
+        return {carried[0] + (tiles.end - tiles.begin) * call.groups,
+                carried[1] + blocksOf(call, sequence) * call.groups,
+                carried[2] + bytesOf(call, sequence),
+                carried[3] + queries * keys * double(2 * both),
+                carried[4] + keys * groups * double(4 * both) +
+                    queries * double(4 * layout.head),
+                carried[5] + queries * double(4 * layout.value)};
+      });
+  return {{sums[0], sums[1]},
+          sums[2],
+          layout.scratchBytes,
+          sums[3],
+          sums[4],
+          sums[5]};
+}
+
+PrefillContext Prefill::context(const Call &call, const TableReader &tables,
+                                const Sequence &sequence, Num group,
+                                Num base) const {
+  PrefillContext c = {
+      .e = e, .kernel = kernel, .op = op, .layout = layout, .tables = tables};
+  c.place.sequence = sequence;
+  c.place.group = group;
+  c.keyCount = sequence.keyLength;
+  Num offset = preparedBytes(e, kernel, call) + base +
+               group * layout.groupBytes(e, c.keyCount);
+  c.placeGroup(call.workspace.bytes(offset));
+  return c;
+}
+
+void Prefill::pack(const Call &call, Num begin, Num end,
+                   Pointer scratch) const {
+  TableReader tables = tablesOf(call);
+  Indices indices = Indices::read(e, call, tables, op.getByPosition());
+  Tensor k = call.tensor(TORSOR_AT_K, elementOf(op.getK()));
+  Tensor v = call.tensor(TORSOR_AT_V, elementOf(op.getV()));
+  InterfaceOp interface = kernel.scheme->interface;
+  Num isActed = e.constant(e.i1, int64_t(0));
+  if (interface.getKeysActed())
+    isActed = (call.flags & int64_t(TORSOR_KEYS_ACTED)) != 0;
+  walkItems(
+      e, call, begin, end,
+      [&](const Sequence &sequence) {
+        Range tiles = tilesOf(sequence, indices);
+        return (tiles.end - tiles.begin) * call.groups;
+      },
+      [&](const Sequence &sequence) { return bytesOf(call, sequence); },
+      [&](const Sequence &sequence, Num item, Num base) {
+        Range tiles = tilesOf(sequence, indices);
+        Num count = tiles.end - tiles.begin;
+        Num tile = tiles.begin + item % count;
+        PrefillContext c = context(call, tables, sequence, item / count, base);
+        Num first = tile * layout.keys;
+        Num last = min(first + layout.keys, sequence.keyLength);
+        emitPackKeys(c, blocks, indices, k, isActed, tile, first, last,
+                     scratch);
+        emitPackValues(c, v, first, last);
+      });
+}
+
+/// Ranges of each row group into its words; the hull of what any row sees.
+Range Prefill::groupRanges(const PrefillContext &c, const Indices &indices,
+                           Num groups) const {
+  Num far = e.index(int64_t(1) << 62), none = e.index(0);
+  Nums hull = e.loop(
+      0, groups, 1, {far, none}, [&](Num group, ArrayRef<Num> carried) -> Nums {
+        Num first = c.indices.load(group * layout.rowTile), last = first;
+        for (int64_t r = 1; r < layout.rowTile; ++r) {
+          Num index = c.indices.load(group * layout.rowTile + r);
+          first = min(first, index);
+          last = max(last, index);
+        }
+        int64_t word = 0;
+        auto keep = [&](ArrayRef<Range> ranges) {
+          for (const Range &range : ranges) {
+            Pointer words = c.groupWord(group, word);
+            words.store(0, range.begin);
+            words.store(1, range.end);
+            word += 2;
+          }
+        };
+        SmallVector<Range> seen =
+            emitRanges(e, op.getVisible(), c.place.sequence, indices.mapsHold,
+                       true, first, last);
+        keep(seen);
+        keep(emitRanges(e, op.getFull(), c.place.sequence, indices.mapsHold,
+                        false, first, last));
+        Range all = hullOf(e, seen);
+        return {min(carried[0], select(all.isEmpty(), far, all.begin)),
+                max(carried[1], all.end)};
+      });
+  return {min(hull[0], hull[1]), hull[1]};
+}
+
+/// First and last key of each row group in the tile; whether any has one.
+Num Prefill::tileLimits(const PrefillContext &c, Num groups, Num tile,
+                        Num tileEnd) const {
+  return e.loop(0, groups, 1, {e.constant(e.i1, int64_t(0))},
+                [&](Num group, ArrayRef<Num> carried) -> Nums {
+                  SmallVector<Range> inside;
+                  for (int64_t n = 0; n < layout.visibleRanges; ++n) {
+                    Pointer words = c.groupWord(group, 2 * n);
+                    inside.push_back({max(words.load(0), tile),
+                                      min(words.load(1), tileEnd)});
+                  }
+                  Range hull = hullOf(e, inside);
+                  c.tileFirst(group).store(0, hull.begin);
+                  c.tileFirst(group).store(1, hull.end);
+                  return {carried[0] | (hull.isEmpty() ^ 1)};
+                })[0];
+}
+
+/// What the region `tile` says of all rows and the tile: whether some pair may
+/// be seen, whether all are.
+std::pair<Num, Num> Prefill::classify(const PrefillContext &c, Num rows,
+                                      Num tile,
+                                      ArrayRef<Bounds> rowBounds) const {
+  if (op.getTile().empty())
+    return {e.constant(e.i1, int64_t(1)), e.constant(e.i1, int64_t(0))};
+  Nums indices =
+      e.loop(0, rows, 1, {e.index(INT64_MAX), e.index(INT64_MIN)},
+             [&](Num row, ArrayRef<Num> carried) -> Nums {
+               Num index = c.indices.load(row);
+               return {min(carried[0], index), max(carried[1], index)};
+             });
+  Pointer words = c.tileBounds + tile / layout.keys * layout.tileBoundsWords();
+  Bounds keys = loadBounds(e, words, e.index(0), e.i64);
+  Nums arguments = {indices[0], indices[1], keys.low, keys.high};
+  Num strange = e.constant(e.i1, int64_t(0)); // a slot is NaN
+  auto add = [&](Bounds bounds) {
+    arguments.append({bounds.low, bounds.high});
+    if (isa<FloatType>(bounds.low.type()))
+      strange = strange | e.isNan(bounds.low);
+  };
+  for (const Bounds &bounds : rowBounds)
+    add(bounds);
+  for (auto [n, type] : llvm::enumerate(layout.columnSlots))
+    add(loadBounds(e, words, e.index(2 * (n + 1)), type));
+  Nums verdict = cloneRegion(op.getTile(), arguments, c.tables, c.place);
+  return {verdict[0] | strange, verdict[1] & (strange ^ 1)};
+}
+
+void Prefill::computeBlock(const Call &call, const PrefillContext &c,
+                           const Indices &indices, RowBlock block) const {
+  Tensor q = call.tensor(TORSOR_AT_Q, elementOf(op.getQ()));
+  Tensor o = call.tensor(TORSOR_AT_O, elementOf(op.getO()));
+  Tensor lse = call.tensor(TORSOR_AT_LSE, e.f32);
+  Num groups = ceilDiv(block.count, layout.rowTile);
+  Num used = alignUp(groups * layout.rowTile, layout.lanes);
+  SmallVector<Bounds> bounds =
+      emitQueryRows(c, blocks, indices, q, block, used);
+  Range hull = groupRanges(c, indices, groups);
+  e.loop(alignDown(hull.begin, layout.keys), hull.end, layout.keys,
+         [&](Num tile) {
+           Num tileEnd = min(tile + layout.keys, c.keyCount);
+           auto [some, all] = classify(c, block.count, tile, bounds);
+           Num any = tileLimits(c, groups, tile, tileEnd);
+           e.when(some & any, [&] {
+             emitScores(c, groups, tile, tileEnd, all);
+             emitRowStatistics(c, groups);
+             emitWeights(c, groups, tile);
+             emitOutputs(c, groups, tile);
+           });
+         });
+  emitResultRows(c, indices, o, lse, block);
+}
+
+void Prefill::compute(const Call &call, Num begin, Num end,
+                      Pointer scratch) const {
+  TableReader tables = tablesOf(call);
+  Indices indices = Indices::read(e, call, tables, op.getByPosition());
+  walkItems(
+      e, call, begin, end,
+      [&](const Sequence &sequence) {
+        return blocksOf(call, sequence) * call.groups;
+      },
+      [&](const Sequence &sequence) { return bytesOf(call, sequence); },
+      [&](const Sequence &sequence, Num item, Num base) {
+        Num perGroup = call.heads / call.groups;
+        Num count = blocksOf(call, sequence);
+        PrefillContext c = context(call, tables, sequence, item / count, base);
+        c.placeScratch(scratch);
+        // The last rows see most keys: they come first, so that no worker is
+        // left with a long item at the end.
+        Num first = (count - 1 - item % count) * layout.rows;
+        Num rows = min(sequence.queryLength * perGroup - first, layout.rows);
+        computeBlock(call, c, indices, {first, rows, perGroup});
+      });
+}
+
+} // namespace
+
+FailureOr<OperationInfo> emitPrefill(Emitter &e, const Kernel &kernel,
+                                     AttentionOp op) {
+  if (op.getBranches().size() > 1)
+    return op.emitError("no kernel for this yet: actions that differ by pair");
+  SmallVector<BlockAttr> blocks;
+  if (!op.getBranches().empty()) {
+    auto read = readBlocks(op, cast<ArrayAttr>(op.getBranches()[0]));
+    if (failed(read))
+      return failure();
+    blocks = *read;
+  }
+  for (Region *region :
+       {&op.getRows(), &op.getColumns(), &op.getInit(), &op.getToeplitz(),
+        &op.getLogit(), &op.getMask(), &op.getTile()})
+    if (failed(checkRegion(*region)))
+      return failure();
+  Prefill prefill(e, kernel, op, blocks);
+  emitPlanFunction(e, kernel,
+                   [&](const Call &call) { return prefill.plan(call); });
+  auto pack = [&](const Call &call, Num begin, Num end, Pointer scratch) {
+    prefill.pack(call, begin, end, scratch);
+  };
+  auto compute = [&](const Call &call, Num begin, Num end, Pointer scratch) {
+    prefill.compute(call, begin, end, scratch);
+  };
+  emitRunFunction(e, kernel, {pack, compute});
+  OperationInfo info;
+  info.op = TORSOR_PREFILL;
+  info.flags = TORSOR_CAN_PARTIAL | TORSOR_CAN_LSE;
+  return info;
+}
+
+} // namespace torsor

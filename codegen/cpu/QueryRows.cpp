@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The rows of a block: queries in, results out.
+#include "codegen/cpu/QueryRows.h"
+
+#include "codegen/cpu/Exp.h"
+#include "runtime/torsor_kernel.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+
+namespace torsor {
+
+Place RowBlock::place(const PrefillContext &c, const Indices &indices,
+                      Num row) const {
+  Emitter &e = c.e;
+  Place place = c.place;
+  const Sequence &sequence = place.sequence;
+  Num at = first + row;
+  Num query = at / headsPerGroup;
+  place.head = place.group * headsPerGroup + at % headsPerGroup;
+  place.row = sequence.queryRow;
+  place.token = sequence.queryStart + query;
+  place.index = e.choose(
+      indices.queries.isAbsent(),
+      [&]() -> Nums { return {sequence.queryIndex + query}; },
+      [&]() -> Nums {
+        return {
+            indices.queries.data.load(place.row * indices.queries.stride(0) +
+                                      place.token * indices.queries.stride(1))};
+      })[0];
+  return place;
+}
+
+Num emitQueryGain(Emitter &e, AttentionOp op, ArrayRef<Num> slots) {
+  Num gain;
+  if (auto scale = op.getScale())
+    gain = e.real(scale->convertToDouble());
+  if (auto slot = op.getScaleSlot()) {
+    Num factor = slots[*slot];
+    gain = gain ? gain * factor : factor;
+  }
+  return gain;
+}
+
+/// The running sums of all used rows at their start.
+static void emitStartOfSums(const PrefillContext &c, Num used) {
+  Emitter &e = c.e;
+  int64_t lanes = c.lanes();
+  Num lowest = e.constant(e.vec(lanes, e.f32), lowestMaximum);
+  Num zero = e.constant(e.vec(lanes, e.f32), 0.0);
+  e.loop(0, used, lanes, [&](Num row) { c.maxima.store(row, lowest); });
+  e.loop(0, used, 1, [&](Num row) {
+    c.rowMax.store(row * lanes, lowest);
+    c.rowSum.store(row * lanes, zero);
+  });
+  e.fill(c.outputs, used * (c.layout.valueWidth() * 4), 0);
+}
+
+SmallVector<Bounds> emitQueryRows(const PrefillContext &c,
+                                  ArrayRef<BlockAttr> blocks,
+                                  const Indices &indices, const Tensor &q,
+                                  RowBlock block, Num used) {
+  Emitter &e = c.e;
+  AttentionOp op = c.op;
+  emitStartOfSums(c, used);
+  Nums start;
+  for (Type type : c.layout.rowSlots) {
+    Bounds none = Bounds::none(e, type);
+    start.append({none.low, none.high});
+  }
+  Num strides[3] = {q.stride(0), q.stride(1), q.stride(2)};
+  Nums ends =
+      e.loop(0, used, 1, start, [&](Num row, ArrayRef<Num> carried) -> Nums {
+        Place place = block.place(c, indices, min(row, block.count - 1));
+        Nums slots = emitSlots(op.getRows(), c.tables, place, false);
+        c.indices.store(row, place.index);
+        c.rowHeads.store(row, place.head);
+        if (c.layout.needsTimes)
+          c.rowTimes.store(row,
+                           e.convert(c.tables.position(place, false), e.i32));
+        Nums bounds;
+        for (auto [n, slot] : llvm::enumerate(slots)) {
+          storeSlot(e, c.rowSlots[n], row, slot);
+          Bounds next = Bounds{carried[2 * n], carried[2 * n + 1]}.with(slot);
+          bounds.append({next.low, next.high});
+        }
+        auto time = [&](int64_t slot) { return slots[slot]; };
+        Action action = {blocks, /*onQuery=*/true, c.layout.head, time,
+                         emitQueryGain(e, op, slots)};
+        Pointer from =
+            q.data + (place.row * strides[0] + place.head * strides[1] +
+                      place.token * strides[2]);
+        emitAction(e, c.lanes(), action, c.tables, place, from,
+                   c.queries + row * c.layout.head);
+        return bounds;
+      });
+  SmallVector<Bounds> bounds;
+  for (size_t n = 0; n < ends.size(); n += 2)
+    bounds.push_back({ends[n], ends[n + 1]});
+  return bounds;
+}
+
+RowEnd emitRowEnd(Emitter &e, const Target &target, Num maximum, Num sum,
+                  Num sink, Num isPadding) {
+  Num negative = e.real(-std::numeric_limits<double>::infinity());
+  Num isEmpty = (sum == 0.0) | isPadding;
+  Num top = maximum, total = sum, kept = e.real(1.0);
+  if (sink) {
+    top = max(maximum, sink);
+    kept = emitExp2(e, target, maximum - top);
+    total = sum * kept + emitExp2(e, target, sink - top);
+  }
+  Num lse = e.call("llvm.log2.f32", e.f32, {total}) + top;
+  return {select(isEmpty, e.real(0.0), kept / total),
+          select(isEmpty, negative, lse * M_LN2)};
+}
+
+void emitResultRows(const PrefillContext &c, const Indices &indices,
+                    const Tensor &o, const Tensor &lse, RowBlock block) {
+  Emitter &e = c.e;
+  AttentionOp op = c.op;
+  int64_t lanes = c.lanes(), width = c.layout.value;
+  e.loop(0, block.count, 1, [&](Num row) {
+    Place place = block.place(c, indices, row);
+    Num sink;
+    if (auto slot = op.getSinkSlot()) {
+      Num partial = (place.sequence.flags & int64_t(TORSOR_PARTIAL)) != 0;
+      sink = select(partial, e.real(-std::numeric_limits<double>::infinity()),
+                    c.rowSlots[*slot].load(row));
+    }
+    Num sum = e.sum(c.rowSum.load(row * lanes, lanes));
+    RowEnd end = emitRowEnd(e, c.target(), c.maxima.load(row), sum, sink,
+                            place.index < 0);
+    Pointer from = c.outputs + row * c.layout.valueWidth();
+    Pointer to = o.data + (place.row * o.stride(0) + place.head * o.stride(1) +
+                           place.token * o.stride(2));
+    // A factor of 0 stands for a row without keys, whatever its sums hold.
+    auto piece = [&](Num at, int64_t n) {
+      Num factor = e.splat(end.factor, n);
+      Num value = select(factor == 0.0, factor, from.load(at, n) * factor);
+      to.store(at, e.convert(value, to.element));
+    };
+    int64_t whole = width / lanes * lanes;
+    e.loop(0, e.index(whole), lanes, [&](Num at) { piece(at, lanes); });
+    e.loop(whole, e.index(width), 1, [&](Num at) { piece(at, 1); });
+    e.when(lse.isAbsent() ^ 1, [&] {
+      lse.data.store(place.row * lse.stride(0) + place.head * lse.stride(1) +
+                         place.token * lse.stride(2),
+                     end.lse);
+    });
+  });
+}
+
+} // namespace torsor

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The rows of a block: queries in, results out.
+#ifndef TORSOR_CODEGEN_CPU_QUERYROWS_H
+#define TORSOR_CODEGEN_CPU_QUERYROWS_H
+
+#include "codegen/cpu/Act.h"
+#include "codegen/cpu/Slots.h"
+
+namespace torsor {
+
+/// The rows first … first + count - 1 of a group: its queries in order, each
+/// with all heads of the group.
+struct RowBlock {
+  Num first, count;
+  Num headsPerGroup;
+
+  /// Where row `row` of the block lies.
+  Place place(const PrefillContext &c, const Indices &indices, Num row) const;
+};
+
+/// Loads the queries, acts on them and scales them; fills row slots, indices,
+/// and the start of the running sums, for `used` rows (whole register tiles;
+/// the last row is repeated). Gives the bounds of the row slots.
+llvm::SmallVector<Bounds> emitQueryRows(const PrefillContext &c,
+                                        llvm::ArrayRef<BlockAttr> blocks,
+                                        const Indices &indices, const Tensor &q,
+                                        RowBlock block, Num used);
+
+/// Divides by the row sums (and the sink) and stores O and LSE.
+void emitResultRows(const PrefillContext &c, const Indices &indices,
+                    const Tensor &o, const Tensor &lse, RowBlock block);
+
+/// The factor on q: `scale` and `scale_slot`; none if neither is there.
+Num emitQueryGain(Emitter &e, AttentionOp op, llvm::ArrayRef<Num> slots);
+
+/// What is left of a row when all keys are summed: o = factor * sum of
+/// weights * v, and the natural LSE; 0 and -inf without a visible key.
+struct RowEnd {
+  Num factor, lse;
+};
+RowEnd emitRowEnd(Emitter &e, const Target &target, Num maximum, Num sum,
+                  Num sink, Num isPadding);
+
+} // namespace torsor
+
+#endif // TORSOR_CODEGEN_CPU_QUERYROWS_H

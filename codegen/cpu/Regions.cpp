@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Regions of kernel-level ops as code: scalar as they are, or over lanes.
+#include "codegen/cpu/Regions.h"
+
+#include "mlir/IR/AffineExpr.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+using namespace mlir;
+
+namespace torsor {
+
+static bool isElementwise(Operation &op) {
+  return OpTrait::hasElementwiseMappableTraits(&op) ||
+         op.hasTrait<OpTrait::ConstantLike>();
+}
+
+LogicalResult checkRegion(Region &region) {
+  if (region.empty())
+    return success();
+  for (Operation &op : region.front().without_terminator())
+    if (!isa<FetchOp, LookupOp>(op) &&
+        (!isElementwise(op) || op.getNumRegions()))
+      return op.emitError("cannot be computed over lanes: only elementwise "
+                          "ops and reads of tables can");
+  return success();
+}
+
+/// `op` again over these operands, widened to vectors if one of them is.
+static Nums cloneElementwise(Emitter &e, Operation &op, Nums operands) {
+  int64_t lanes = 1;
+  for (Num operand : operands)
+    lanes = std::max(lanes, operand.lanes());
+  SmallVector<Value> values;
+  for (Num operand : operands)
+    values.push_back(operand.isVector() || lanes == 1
+                         ? operand.value
+                         : e.splat(operand, lanes).value);
+  Operation *copy = e.b.clone(op);
+  copy->setOperands(values);
+  for (Value result : copy->getResults())
+    result.setType(e.vec(lanes, result.getType()));
+  Nums results;
+  for (Value result : copy->getResults())
+    results.push_back(e.num(result));
+  return results;
+}
+
+Nums cloneRegion(Region &region, ArrayRef<Num> arguments,
+                 const TableReader &tables, const Place &place) {
+  Emitter &e = tables.e;
+  const Kernel &kernel = tables.kernel;
+  DenseMap<Value, Num> known;
+  for (auto [argument, num] : llvm::zip(region.getArguments(), arguments))
+    known[argument] = num;
+  auto mapped = [&](ValueRange values) {
+    Nums nums;
+    for (Value value : values)
+      nums.push_back(known.lookup(value));
+    return nums;
+  };
+  for (Operation &op : region.front().without_terminator()) {
+    Nums results;
+    if (auto fetch = dyn_cast<FetchOp>(op))
+      results = {tables.fetch(*kernel.find(fetch.getTable()), place,
+                              mapped(fetch.getIndices()), fetch.getType())};
+    else if (auto lookup = dyn_cast<LookupOp>(op))
+      results = {tables.lookup(*kernel.find(lookup.getTable()), place,
+                               mapped(lookup.getIndices()), lookup.getType())};
+    else
+      results = cloneElementwise(e, op, mapped(op.getOperands()));
+    for (auto [result, num] : llvm::zip(op.getResults(), results))
+      known[result] = num;
+  }
+  return mapped(region.front().getTerminator()->getOperands());
+}
+
+/// Floor of a / b for a constant b > 0, whatever the sign of a.
+static Num floorDivide(Num a, int64_t b) {
+  Emitter &e = *a.e;
+  // Shifted to be positive: indices are below 2^31 in size.
+  int64_t shift = ((int64_t(1) << 40) / b) * b;
+  return (a + shift) / b - e.index(shift / b);
+}
+
+Num emitAffine(Emitter &e, AffineExpr expression, ArrayRef<Num> dims,
+               ArrayRef<Num> symbols) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expression))
+    return e.index(constant.getValue());
+  if (auto dim = dyn_cast<AffineDimExpr>(expression))
+    return dims[dim.getPosition()];
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expression))
+    return symbols[symbol.getPosition()];
+  auto binary = cast<AffineBinaryOpExpr>(expression);
+  Num a = emitAffine(e, binary.getLHS(), dims, symbols);
+  if (binary.getKind() == AffineExprKind::Add)
+    return a + emitAffine(e, binary.getRHS(), dims, symbols);
+  int64_t c = cast<AffineConstantExpr>(binary.getRHS()).getValue();
+  switch (binary.getKind()) {
+  case AffineExprKind::Mul:
+    return a * c;
+  case AffineExprKind::FloorDiv:
+    return floorDivide(a, c);
+  case AffineExprKind::CeilDiv:
+    return floorDivide(a + (c - 1), c);
+  default: // Mod
+    return a - floorDivide(a, c) * c;
+  }
+}
+
+} // namespace torsor

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Slots in memory, their bounds, and the pair regions that read them.
+#ifndef TORSOR_CODEGEN_CPU_SLOTS_H
+#define TORSOR_CODEGEN_CPU_SLOTS_H
+
+#include "codegen/cpu/PrefillLayout.h"
+
+namespace torsor {
+
+/// Evaluates `rows` or `columns` at a token: the slots.
+Nums emitSlots(mlir::Region &region, const TableReader &tables,
+               const Place &place, bool isKey);
+
+/// Stores a slot (i1 as i32).
+void storeSlot(Emitter &e, Pointer to, Num at, Num slot);
+/// Reads `lanes` of a slot of type `type`.
+Num loadSlot(Emitter &e, Pointer from, Num at, int64_t lanes, mlir::Type type);
+
+/// Runs a pair region for row `row` and the keys key … key + lanes - 1. With
+/// `score`, that is its first argument. Gives its one result, a vector.
+Num emitPair(const PrefillContext &c, mlir::Region &region, Num row, Num key,
+             Num score = {});
+
+/// What the accumulator starts with: init, toeplitz, or zero.
+Num emitStart(const PrefillContext &c, Num row, Num key);
+
+/// Running low and high of a slot; NaN stays.
+struct Bounds {
+  Num low, high;
+  static Bounds none(Emitter &e, mlir::Type type);
+  Bounds with(Num value) const;
+};
+/// Bounds of a slot as two words of 8 bytes.
+void storeBounds(Emitter &e, Pointer words, int64_t at, Bounds bounds);
+Bounds loadBounds(Emitter &e, Pointer words, Num at, mlir::Type type);
+
+} // namespace torsor
+
+#endif // TORSOR_CODEGEN_CPU_SLOTS_H

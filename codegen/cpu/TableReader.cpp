@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reading tables in generated code.
+#include "codegen/cpu/TableReader.h"
+
+#include "runtime/torsor_kernel.h"
+
+using namespace mlir;
+
+namespace torsor {
+
+/// A stored element as a value of a region: i1 lies as a byte.
+static Num widenElement(Emitter &e, Num stored, Type result) {
+  if (stored.element().isInteger(8))
+    stored = stored != 0;
+  if (result.isInteger(1))
+    return stored.element().isInteger(1) ? stored : stored != 0;
+  return e.convert(stored, result);
+}
+
+TableReader::Base TableReader::argument(const Table &table,
+                                        const Place &place) const {
+  TableAttr info = table.info;
+  Type stored = table.element.isInteger(1) ? e.i8 : table.element;
+  Tensor tensor = call.tensor(TORSOR_AT_SCHEME + 2 * info.getNumber() +
+                                  (info.getKey() ? 1 : 0),
+                              stored);
+  Base base = {tensor.data, {}, {}, tensor.isAbsent()};
+  int64_t axis = 0;
+  for (StringAttr name : info.getAxes()) {
+    if (name == "token") {
+      base.data = base.data + (place.row * tensor.stride(0) +
+                               place.token * tensor.stride(1));
+      axis = 2;
+      continue;
+    }
+    if (name == "sequence")
+      base.data = base.data + place.sequence.batchNumber * tensor.stride(axis);
+    base.strides.push_back(tensor.stride(axis));
+    base.extents.push_back(tensor.shape(axis));
+    // An empty axis has no element at a clamped address; the struct is read
+    // instead, and what comes of it is not used.
+    if (name == "*")
+      base.data.base =
+          select(base.extents.back() == 0, tensor.address, base.data.base);
+    ++axis;
+  }
+  return base;
+}
+
+TableReader::Base TableReader::base(const Table &table,
+                                    const Place &place) const {
+  TableAttr info = table.info;
+  if (info.getSource() == TableSource::Argument)
+    return argument(table, place);
+  bool isBound = info.getSource() == TableSource::Bind;
+  const TableCode &code = kernel.scheme->tables;
+  DenseTable dense =
+      (isBound ? code.bound : code.prepared)
+          .table(e, info.getNumber(), isBound ? call.tables : call.workspace,
+                 call.count, call.heads, call.groups);
+  if (dense.data.element.isInteger(1))
+    dense.data.element = e.i8;
+  if (!isBound)
+    dense.data = dense.data + place.sequence.number * dense.strides[0];
+  return {dense.data, dense.strides, dense.extents, Num()};
+}
+
+Num TableReader::fetch(const Table &table, const Place &place,
+                       ArrayRef<Num> indices, Type result) const {
+  Base base = this->base(table, place);
+  auto read = [&]() -> Nums {
+    Num offset = e.index(0);
+    for (auto [n, index] : llvm::enumerate(indices))
+      offset =
+          offset + max(min(index, base.extents[n] - 1), 0) * base.strides[n];
+    return {widenElement(e, base.data.load(offset), result)};
+  };
+  FieldAttr field = kernel.scheme->argument(table.info.getNumber());
+  if (!(field.getFlags() & TORSOR_ARG_CLOCK))
+    return read()[0];
+  // A clock that is not given is the index.
+  return e.choose(
+      base.absent, [&]() -> Nums { return {e.convert(place.index, result)}; },
+      read)[0];
+}
+
+Num TableReader::lookup(const Table &table, const Place &place,
+                        ArrayRef<Num> indices, Type result) const {
+  Base base = this->base(table, place);
+  Num uniform = e.index(0), inside;
+  Nums varying, steps;
+  for (auto [n, axis] : llvm::enumerate(table.info.getAxes())) {
+    if (axis == "sequence")
+      continue; // `data` points to its own row already
+    Num index = indices[n];
+    Num last = e.convert(base.extents[n] - 1, index.element());
+    if (axis == "*") {
+      Num ok = index <= last;
+      inside = inside ? inside & ok : ok;
+    }
+    index = max(min(index, last), 0);
+    if (index.isVector()) {
+      varying.push_back(index);
+      steps.push_back(base.strides[n]);
+    } else {
+      uniform = uniform + e.convert(index, e.i64) * base.strides[n];
+    }
+  }
+  Num loaded;
+  if (varying.empty()) {
+    loaded = base.data.load(uniform);
+  } else {
+    int64_t lanes = varying[0].lanes();
+    loaded = e.undef(e.vec(lanes, base.data.element));
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      Num offset = uniform;
+      for (auto [index, step] : llvm::zip(varying, steps))
+        offset = offset + e.convert(e.lane(index, lane), e.i64) * step;
+      loaded = e.insert(loaded, base.data.load(offset), lane);
+    }
+  }
+  Num value = widenElement(e, loaded, result);
+  return inside ? select(inside, value, e.constant(value.type(), int64_t(0)))
+                : value;
+}
+
+Num TableReader::rates(const Table &table, const Place &place, Num first,
+                       int64_t lanes) const {
+  Base base = this->base(table, place);
+  Num offset = first;
+  for (auto [n, axis] : llvm::enumerate(table.info.getAxes().drop_back())) {
+    if (axis == "H")
+      offset = offset + place.head * base.strides[n];
+    else if (axis == "G")
+      offset = offset + place.group * base.strides[n];
+  }
+  return base.data.load(offset, lanes);
+}
+
+Num TableReader::position(const Place &place, bool key) const {
+  int64_t number = kernel.scheme->position;
+  if (number < 0)
+    return place.index;
+  MLIRContext *context = e.b.getContext();
+  Type type = kernel.scheme->argument(number).getType();
+  Table table = {TableAttr::get(context, TableSource::Argument, number, key,
+                                {StringAttr::get(context, "token")}),
+                 type, Value()};
+  return fetch(table, place, {}, isa<FloatType>(type) ? e.f64 : e.i64);
+}
+
+Num TableReader::positionsAreIndices() const {
+  int64_t number = kernel.scheme->position;
+  if (number < 0)
+    return e.constant(e.i1, int64_t(1));
+  int64_t at = TORSOR_AT_SCHEME + 2 * number;
+  return call.tensor(at, e.i64).isAbsent() &
+         call.tensor(at + 1, e.i64).isAbsent();
+}
+
+} // namespace torsor

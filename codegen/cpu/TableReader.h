@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reading tables in generated code: arguments, and what bind and prepare wrote.
+#ifndef TORSOR_CODEGEN_CPU_TABLEREADER_H
+#define TORSOR_CODEGEN_CPU_TABLEREADER_H
+
+#include "codegen/cpu/Spec.h"
+
+namespace torsor {
+
+/// The token at which a region runs.
+struct Place {
+  Sequence sequence;
+  Num head, group; // head: query side only
+  Num row, token;  // in the tensors of its side
+  Num index;       // i or j
+};
+
+/// Reads tables for one kernel inside one call. Strides and addresses are
+/// loaded where they are used.
+class TableReader {
+public:
+  /// Prepared tables lie at the beginning of the workspace.
+  TableReader(Emitter &e, const Kernel &kernel, const Call &call)
+      : e(e), kernel(kernel), call(call) {}
+
+  /// The element at the own token of `place` (torsor.fetch).
+  Num fetch(const Table &table, const Place &place, llvm::ArrayRef<Num> indices,
+            mlir::Type result) const;
+  /// Any element, indices clamped (torsor.lookup); a vector among the indices
+  /// gathers.
+  Num lookup(const Table &table, const Place &place,
+             llvm::ArrayRef<Num> indices, mlir::Type result) const;
+  /// `lanes` rates of a block from number `first` on.
+  Num rates(const Table &table, const Place &place, Num first,
+            int64_t lanes) const;
+  /// Position of the token: the tensor of `pos`, or the index.
+  Num position(const Place &place, bool key) const;
+  /// Whether positions are the indices in this call.
+  Num positionsAreIndices() const;
+
+  Emitter &e;
+  const Kernel &kernel;
+
+private:
+  struct Base {
+    Pointer data;
+    Nums strides, extents; // of the axes but "token"
+    Num absent;            // of an argument: whether it is not there
+  };
+  Base base(const Table &table, const Place &place) const;
+  Base argument(const Table &table, const Place &place) const;
+
+  const Call &call;
+};
+
+} // namespace torsor
+
+#endif // TORSOR_CODEGEN_CPU_TABLEREADER_H

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The kernel of many queries against the naive computation.
+#include "Compare.h"
+
+using namespace torsor::test;
+
+namespace {
+
+struct Rope {
+  KernelText text;
+  NaiveScheme naive;
+};
+
+/// RoPE over the first 2 * `count` lanes, split or adjacent, causal or full.
+Rope rope(int64_t head, int64_t value, int64_t count, bool adjacent = false,
+          bool causal = true) {
+  Rope r;
+  r.text.head = r.naive.head = head;
+  r.text.value = r.naive.value = value;
+  if (count) {
+    r.text.pairCount = r.naive.count = count;
+    r.naive.second = adjacent ? 1 : count;
+    r.naive.step = adjacent ? 2 : 1;
+    r.text.pairs = "<0, " + std::to_string(r.naive.second) + ", " +
+                   std::to_string(r.naive.step) + " x " +
+                   std::to_string(count) + ">";
+    r.text.pairArguments = ", %s: i64, %t: i64";
+  }
+  r.text.attributes =
+      "scale " + real(1.4426950408889634 / std::sqrt(double(head)));
+  if (causal) {
+    r.text.causal();
+    r.naive.mask = [](int64_t i, int64_t j, int64_t) { return j <= i; };
+  }
+  return r;
+}
+
+TEST(Prefill, Lengths) {
+  Rope r = rope(64, 64, 32);
+  Loaded code(r.text.module());
+  for (int64_t keys : {1, 2, 7, 16, 17, 95, 96, 97, 255, 256, 257, 600})
+    for (int64_t queries : {int64_t(1), keys / 2 + 1, keys})
+      compare(code, TORSOR_PREFILL, r.naive,
+              {.queries = queries, .keys = keys});
+}
+
+TEST(Prefill, Groups) {
+  Rope r = rope(64, 64, 32);
+  Loaded code(r.text.module());
+  for (int64_t heads : {2, 3, 6})
+    for (int64_t groups : {int64_t(1), heads})
+      compare(code, TORSOR_PREFILL, r.naive,
+              {.heads = heads,
+               .groups = groups,
+               .queries = 131,
+               .keys = 300,
+               .tokenMajor = true,
+               .pieces = 3});
+}
+
+TEST(Prefill, Full) {
+  Rope r = rope(128, 64, 64, true, false);
+  Loaded code(r.text.module());
+  compare(code, TORSOR_PREFILL, r.naive,
+          {.heads = 2, .groups = 2, .queries = 50, .keys = 333});
+}
+
+TEST(Prefill, NoKeys) {
+  Rope r = rope(16, 16, 8);
+  Loaded code(r.text.module());
+  compare(code, TORSOR_PREFILL, r.naive, {.queries = 5, .keys = 0});
+}
+
+TEST(Prefill, Widths) {
+  for (int64_t head : {1, 2, 3, 8, 17, 40, 80, 96, 200})
+    for (int64_t value : {int64_t(1), int64_t(5), head, int64_t(72)}) {
+      Rope r = rope(head, value, head / 4);
+      Loaded code(r.text.module());
+      compare(code, TORSOR_PREFILL, r.naive, {.queries = 40, .keys = 75});
+    }
+}
+
+TEST(Prefill, HalfTypes) {
+  for (torsor_dtype dtype : {TORSOR_BF16, TORSOR_F16}) {
+    Rope r = rope(72, 40, 32);
+    r.text.dtype = dtype == TORSOR_BF16 ? "bf16" : "f16";
+    Loaded code(r.text.module());
+    compare(code, TORSOR_PREFILL, r.naive,
+            {.heads = 2, .queries = 111, .keys = 290}, dtype);
+  }
+}
+
+/// Indices far from 0 turn no less exactly.
+TEST(Prefill, FarPositions) {
+  Rope r = rope(64, 64, 32);
+  // The naive angles are double: only their difference counts, so that both
+  // start at a multiple of a million.
+  Loaded code(r.text.module());
+  compare(code, TORSOR_PREFILL, r.naive,
+          {.queries = 30, .keys = 80, .keyIndex = 100000});
+}
+
+} // namespace
