@@ -80,6 +80,7 @@ TEST(Allocation, NoneOnceWarm) {
   both();
   EXPECT_EQ(allocations.load(), before);
   sequences[0].key_length = sequences[1].key_length = 30;
+  sequences[2].key_start = 0;
   sequences[2].key_length = 30; // more than ever before
   both();
   EXPECT_GT(allocations.load(), before);
