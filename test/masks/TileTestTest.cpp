@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The derived tile test against every pair of a box, over random masks and
+// random values of slots.
+#include "RandomMask.h"
+#include "ScalarMachine.h"
+
+#include "dialect/TorsorDialect.h"
+#include "passes/TileTest.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+using namespace mlir;
+using namespace torsor;
+using namespace torsor::test;
+
+namespace {
+
+/// Row slots: a position, a document, a head, a real, a flag; column slots: a
+/// position, a document, a real, a flag.
+constexpr const char *kernel = R"(
+!f = memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+func.func @x(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
+             %acted: i1, %doc: memref<?xi32>, %row: memref<?xf32>,
+             %flag: memref<?xi1>, %seen: memref<?x?xi1>,
+             %limit: memref<?xi64>) {
+  torsor.attention q(%q) k(%k) v(%v) o(%o) sequences(%seq) acted(%acted)
+    tables(%doc, %row, %flag, %seen, %limit)
+    table_info [#torsor.table<argument 0 ["token"]>,
+                #torsor.table<argument 1 ["token"]>,
+                #torsor.table<argument 2 ["token"]>,
+                #torsor.table<argument 3 ["*", "*"]>,
+                #torsor.table<argument 4 ["*"]>]
+    branches [[]] visible [] full []
+    plan <rows = 96, keys = 256, form = tiled>
+    rows {
+    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
+      %d = torsor.fetch %doc[] : memref<?xi32> -> i64
+      %x = torsor.fetch %row[] : memref<?xf32> -> f32
+      %g = torsor.fetch %flag[] : memref<?xi1> -> i1
+      torsor.yield %s, %d, %h, %x, %g : i64, i64, i64, f32, i1
+    }
+    columns {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):
+      %d = torsor.fetch %doc[] : memref<?xi32> -> i64
+      %x = torsor.fetch %row[] : memref<?xf32> -> f32
+      %f = torsor.fetch %flag[] : memref<?xi1> -> i1
+      torsor.yield %t, %d, %x, %f : i64, i64, f32, i1
+    }
+    mask {
+    ^bb0(%i: i32, %j: i32, %s: i64, %d: i64, %h: i64, %x: f32, %g: i1,
+         %t: i64, %e: i64, %y: f32, %f: i1):
+      %yes = arith.constant true
+      torsor.yield %yes : i1
+    }
+    : !f, !f, !f, !f, memref<?x12xi64>, i1, memref<?xi32>, memref<?xf32>,
+      memref<?xi1>, memref<?x?xi1>, memref<?xi64>
+  return
+}
+)";
+
+constexpr unsigned rowSlots = 5, columnSlots = 4;
+
+/// Any function of the indices will do for a table.
+Scalar lookUp(Operation *op, const Scalar *operands) {
+  uint64_t hash = 1469598103934665603ull;
+  for (unsigned n = 1; n < op->getNumOperands(); ++n)
+    hash = (hash ^ uint64_t(operands[n].integer)) * 1099511628211ull;
+  hash ^= hash >> 33;
+  if (op->getResult(0).getType().isInteger(1))
+    return {int64_t(hash & 1), 0};
+  return {int64_t(hash % 9), 0};
+}
+
+class TileTest : public ::testing::Test {
+protected:
+  TileTest() {
+    context.loadDialect<TorsorDialect, arith::ArithDialect, math::MathDialect,
+                        func::FuncDialect, memref::MemRefDialect>();
+  }
+
+  OwningOpRef<ModuleOp> parse() {
+    return parseSourceString<ModuleOp>(kernel, &context);
+  }
+
+  static AttentionOp getAttention(ModuleOp module) {
+    AttentionOp found;
+    module.walk([&](AttentionOp op) { found = op; });
+    return found;
+  }
+
+  MLIRContext context;
+};
+
+/// The slots of one token.
+using Slots = std::vector<Scalar>;
+
+double drawReal(std::mt19937_64 &random) {
+  switch (random() % 24) {
+  case 0:
+    return std::nan("");
+  case 1:
+    return INFINITY;
+  case 2:
+    return -INFINITY;
+  case 3:
+    return 3e38f;
+  default:
+    return float(int64_t(random() % 33) - 16) * 0.25f;
+  }
+}
+
+/// Some boxes hold values of one kind, some a mixture.
+int64_t drawPosition(std::mt19937_64 &random, unsigned kind) {
+  switch (kind) {
+  case 0:
+    return int64_t(random());
+  case 1:
+    return random() % 2 ? std::numeric_limits<int64_t>::max() - random() % 3
+                        : std::numeric_limits<int64_t>::min() + random() % 3;
+  default:
+    return int64_t(random() % 24) - 4;
+  }
+}
+
+int64_t drawDocument(std::mt19937_64 &random, unsigned kind) {
+  if (kind == 0)
+    return int64_t(int32_t(random()));
+  return int64_t(random() % (1 + kind)) - 1;
+}
+
+Slots drawRow(std::mt19937_64 &random, unsigned kind, unsigned documents) {
+  return {{drawPosition(random, kind), 0},
+          {drawDocument(random, documents), 0},
+          {int64_t(random() % 3), 0},
+          {0, drawReal(random)},
+          {int64_t(random() % 2), 0}};
+}
+
+Slots drawColumn(std::mt19937_64 &random, unsigned kind, unsigned documents) {
+  Slots row = drawRow(random, kind, documents);
+  return {row[0], row[1], row[3], row[4]};
+}
+
+/// Sets the ends of the slots of `tokens` as arguments of the tile region.
+void setEnds(ScalarMachine &machine, unsigned &argument,
+             const std::vector<Slots> &tokens) {
+  for (size_t slot = 0; slot < tokens[0].size(); ++slot) {
+    Scalar low = tokens[0][slot], high = low;
+    for (const Slots &token : tokens) {
+      Scalar value = token[slot];
+      low.integer = std::min(low.integer, value.integer);
+      high.integer = std::max(high.integer, value.integer);
+      bool isNan = std::isnan(low.real) || std::isnan(value.real);
+      low.real = isNan ? NAN : std::min(low.real, value.real);
+      high.real = isNan ? NAN : std::max(high.real, value.real);
+    }
+    machine.setArgument(argument++, low);
+    machine.setArgument(argument++, high);
+  }
+}
+
+struct Verdict {
+  bool some, all;
+  bool operator==(const Verdict &) const = default;
+};
+
+/// A box of consecutive indices and its tokens.
+struct Box {
+  int64_t firstQuery, firstKey;
+  std::vector<Slots> rows, columns;
+
+  Verdict evaluate(Block &mask) const {
+    ScalarMachine machine(mask, lookUp);
+    Verdict verdict{false, true};
+    for (size_t i = 0; i < rows.size(); ++i)
+      for (size_t j = 0; j < columns.size(); ++j) {
+        machine.setArgument(0, {firstQuery + int64_t(i), 0});
+        machine.setArgument(1, {firstKey + int64_t(j), 0});
+        for (unsigned n = 0; n < rowSlots; ++n)
+          machine.setArgument(2 + n, rows[i][n]);
+        for (unsigned n = 0; n < columnSlots; ++n)
+          machine.setArgument(2 + rowSlots + n, columns[j][n]);
+        machine.run();
+        bool seen = machine.get(mask.back().getOperand(0)).integer;
+        verdict.some |= seen;
+        verdict.all &= seen;
+      }
+    return verdict;
+  }
+
+  Verdict test(Block &tile) const {
+    ScalarMachine machine(tile, lookUp);
+    machine.setArgument(0, {firstQuery, 0});
+    machine.setArgument(1, {firstQuery + int64_t(rows.size()) - 1, 0});
+    machine.setArgument(2, {firstKey, 0});
+    machine.setArgument(3, {firstKey + int64_t(columns.size()) - 1, 0});
+    unsigned argument = 4;
+    setEnds(machine, argument, rows);
+    setEnds(machine, argument, columns);
+    machine.run();
+    return {machine.get(tile.back().getOperand(0)).integer != 0,
+            machine.get(tile.back().getOperand(1)).integer != 0};
+  }
+};
+
+Box drawBox(std::mt19937_64 &random) {
+  constexpr int64_t end = (int64_t(1) << 31) - 8;
+  int64_t base = random() % 6 == 0 ? end - 30 : 0;
+  Box box{base + int64_t(random() % 24), base + int64_t(random() % 24), {}, {}};
+  unsigned kind = random() % 8, documents = random() % 6;
+  for (unsigned n = 0, rows = 1 + random() % 5; n < rows; ++n)
+    box.rows.push_back(drawRow(random, kind, documents));
+  for (unsigned n = 0, columns = 1 + random() % 5; n < columns; ++n)
+    box.columns.push_back(drawColumn(random, kind, documents));
+  return box;
+}
+
+std::string print(Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  op->print(stream);
+  return text;
+}
+
+TEST_F(TileTest, RandomMasksAreSound) {
+  uint64_t seed = getSeed();
+  unsigned count = getCount(3000), derived = 0;
+  uint64_t boxes = 0, uniform = 0, decided = 0;
+  for (unsigned n = 0; n < count; ++n) {
+    std::mt19937_64 random(seed + n);
+    OwningOpRef<ModuleOp> module = parse();
+    ASSERT_TRUE(module);
+    AttentionOp op = getAttention(*module);
+    Block &mask = op.getMask().front();
+    OpBuilder b(&mask.front());
+    Location loc = op.getLoc();
+    RandomMask draw(b, random);
+    for (BlockArgument argument : mask.getArguments()) {
+      Value value = argument;
+      if (value.getType().isInteger(32))
+        value = arith::ExtSIOp::create(b, loc, b.getI64Type(), value);
+      auto &pool = value.getType().isInteger(1)    ? draw.truths
+                   : value.getType().isInteger(64) ? draw.integers
+                                                   : draw.reals;
+      pool.push_back(value);
+    }
+    if (random() % 2)
+      draw.reals.clear(); // Half of the masks have integers alone.
+    if (random() % 3 == 0) {
+      Value tables[] = {op.getTables()[3], op.getTables()[4]};
+      Value four = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(4));
+      Value at[] = {
+          arith::FloorDivSIOp::create(b, loc, draw.integers[0], four),
+          arith::FloorDivSIOp::create(b, loc, draw.integers[1], four)};
+      draw.truths.push_back(LookupOp::create(b, loc, b.getI1Type(), tables[0],
+                                             ValueRange(at)));
+      draw.integers.push_back(LookupOp::create(
+          b, loc, b.getI64Type(), tables[1], ValueRange(draw.integers[4])));
+    }
+    mask.back().setOperand(0, draw.draw(1 + random() % 12));
+    ASSERT_TRUE(succeeded(verify(*module)));
+
+    bool made = deriveTileRegion(op);
+    ASSERT_EQ(made, !op.getTile().empty());
+    ASSERT_TRUE(succeeded(verify(*module)));
+    if (!made)
+      continue;
+    ++derived;
+    for (int repeat = 0; repeat < 24; ++repeat) {
+      Box box = drawBox(random);
+      Verdict truth = box.evaluate(mask);
+      Verdict test = box.test(op.getTile().front());
+      ASSERT_TRUE(test.some || !truth.some)
+          << "a visible pair in an empty tile, mask " << n << " of seed "
+          << seed << "\n" << print(op);
+      ASSERT_TRUE(!test.all || truth.all)
+          << "a hidden pair in a full tile, mask " << n << " of seed " << seed
+          << "\n" << print(op);
+      ++boxes;
+      uniform += !truth.some || truth.all;
+      decided += !test.some || test.all;
+    }
+  }
+  std::printf("%u masks, %u with a test; of %llu boxes %llu empty or full, "
+              "%llu found so\n",
+              count, derived, (unsigned long long)boxes,
+              (unsigned long long)uniform, (unsigned long long)decided);
+  // Guards against a test of nothing.
+  EXPECT_GT(derived, count / 2);
+  EXPECT_GT(decided, uniform / 4);
+}
+
+/// Comparisons and conjunctions, each slot once: the test is exact.
+TEST_F(TileTest, UsualMasksAreExact) {
+  using P = arith::CmpIPredicate;
+  uint64_t seed = getSeed();
+  for (int kind = 0; kind < 6; ++kind) {
+    OwningOpRef<ModuleOp> module = parse();
+    AttentionOp op = getAttention(*module);
+    Block &mask = op.getMask().front();
+    OpBuilder b(&mask.front());
+    Location loc = op.getLoc();
+    auto compare = [&](P predicate, Value x, Value y) -> Value {
+      return arith::CmpIOp::create(b, loc, predicate, x, y);
+    };
+    auto number = [&](int64_t value) -> Value {
+      return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
+    };
+    auto slot = [&](unsigned n) -> Value { return mask.getArgument(n); };
+    auto wide = [&](Value value) -> Value {
+      return arith::ExtSIOp::create(b, loc, b.getI64Type(), value);
+    };
+    Value age = arith::SubIOp::create(b, loc, wide(slot(0)), wide(slot(1)));
+    Value seen[] = {
+        compare(P::sle, slot(1), slot(0)),             // causal
+        compare(P::sle, age, number(5)),               // a window
+        compare(P::sle, slot(7), slot(2)),             // by given positions
+        slot(6),                                       // a flag
+        compare(P::slt, slot(8), slot(3)),             // by documents
+        compare(P::sge, slot(4), number(1)),           // by head
+    };
+    mask.back().setOperand(0, seen[kind]);
+    ASSERT_TRUE(deriveTileRegion(op));
+    ASSERT_TRUE(succeeded(verify(*module)));
+    std::mt19937_64 random(seed);
+    for (int repeat = 0; repeat < 400; ++repeat) {
+      Box box = drawBox(random);
+      ASSERT_EQ(box.evaluate(mask), box.test(op.getTile().front()))
+          << "mask " << kind << " of seed " << seed << "\n" << print(op);
+    }
+  }
+}
+
+/// Documents are exact where those of a tile are a run of numbers.
+TEST_F(TileTest, DocumentsAreExact) {
+  OwningOpRef<ModuleOp> module = parse();
+  AttentionOp op = getAttention(*module);
+  Block &mask = op.getMask().front();
+  OpBuilder b(&mask.front());
+  mask.back().setOperand(
+      0, arith::CmpIOp::create(b, op.getLoc(), arith::CmpIPredicate::eq,
+                               mask.getArgument(3), mask.getArgument(8)));
+  ASSERT_TRUE(deriveTileRegion(op));
+  // Documents of lengths 1, 2, ... one after the other.
+  std::vector<int64_t> documents;
+  for (int64_t document = 0; document < 8; ++document)
+    documents.insert(documents.end(), document + 1, document);
+  std::mt19937_64 random(getSeed());
+  int64_t tokens = documents.size();
+  for (int repeat = 0; repeat < 2000; ++repeat) {
+    Box box = drawBox(random);
+    box.firstQuery = random() % (tokens - 5);
+    box.firstKey = random() % (tokens - 5);
+    for (size_t n = 0; n < box.rows.size(); ++n)
+      box.rows[n][1].integer = documents[box.firstQuery + n];
+    for (size_t n = 0; n < box.columns.size(); ++n)
+      box.columns[n][1].integer = documents[box.firstKey + n];
+    ASSERT_EQ(box.evaluate(mask), box.test(op.getTile().front()));
+  }
+}
+
+/// What could never decide anything is not made.
+TEST_F(TileTest, NoTestWithoutADecision) {
+  OwningOpRef<ModuleOp> module = parse();
+  AttentionOp op = getAttention(*module);
+  Block &mask = op.getMask().front();
+  OpBuilder b(&mask.front());
+  Location loc = op.getLoc();
+  Value real = math::ExpOp::create(b, loc, mask.getArgument(5));
+  mask.back().setOperand(
+      0, arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, real,
+                               mask.getArgument(9)));
+  EXPECT_FALSE(deriveTileRegion(op));
+  EXPECT_TRUE(op.getTile().empty());
+}
+
+} // namespace
