@@ -171,16 +171,22 @@ KeySet KeySolver::join(const KeySet &a, const KeySet &b, bool may) {
   return result;
 }
 
+/// Where the subset has become the superset, both are the set.
+static KeyBounds settle(KeyBounds bounds) {
+  bounds.exact |= bounds.may == bounds.must;
+  return bounds;
+}
+
 KeyBounds KeySolver::both(const KeyBounds &a, const KeyBounds &b) {
   bool fits = a.may.size() * b.may.size() <= maxCells;
-  return {meet(a.may, b.may, true), meet(a.must, b.must, false),
-          a.exact && b.exact && fits};
+  return settle({meet(a.may, b.may, true), meet(a.must, b.must, false),
+                 a.exact && b.exact && fits});
 }
 
 KeyBounds KeySolver::either(const KeyBounds &a, const KeyBounds &b) {
   bool fits = a.may.size() + b.may.size() <= maxCells;
-  return {join(a.may, b.may, true), join(a.must, b.must, false),
-          a.exact && b.exact && fits};
+  return settle({join(a.may, b.may, true), join(a.must, b.must, false),
+                 a.exact && b.exact && fits});
 }
 
 KeyBounds KeySolver::choose(const KeyTruth &c, const KeyBounds &a,
@@ -191,7 +197,7 @@ KeyBounds KeySolver::choose(const KeyTruth &c, const KeyBounds &a,
     result.must = join(result.must, meet(a.must, b.must, false), false);
     result.may = meet(result.may, join(a.may, b.may, true), true);
   }
-  return result;
+  return settle(std::move(result));
 }
 
 } // namespace torsor

@@ -73,6 +73,7 @@ private:
   KeyBounds overRange(const LinearExpr &value, unsigned number,
                       Conditions conditions);
   KeyBounds solve(const LinearExpr &value);
+  KeyBounds relax(const LinearExpr &value, const LinearExpr &key);
   KeySet meet(const KeySet &a, const KeySet &b, bool may);
   KeySet join(const KeySet &a, const KeySet &b, bool may);
   bool simplifyCell(KeyCell &cell);

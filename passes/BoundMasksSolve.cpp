@@ -93,7 +93,7 @@ KeyBounds KeySolver::solve(const LinearExpr &value) {
     return exactly(cell);
   }
   if (key.terms.size() != 1)
-    return unknown();
+    return relax(value, key);
   auto [number, coefficient] = key.terms[0];
   ExprTerm term = context.term(number);
   bool isUpper = coefficient > 0;
@@ -127,6 +127,45 @@ KeyBounds KeySolver::solve(const LinearExpr &value) {
   if (low > 0)
     return none();
   return solve(*inner);
+}
+
+/// The key stands in several terms. One floor among them is let go:
+///   x - c + 1 <= c floor(x / c) <= x
+/// so the superset takes the end that makes the value less, the subset the
+/// other.
+KeyBounds KeySolver::relax(const LinearExpr &value, const LinearExpr &key) {
+  if (budget == 0)
+    return unknown();
+  --budget;
+  for (auto [number, coefficient] : key.terms) {
+    ExprTerm term = context.term(number);
+    if (term.kind != TermKind::Floor)
+      continue;
+    ExprContext::Result rest =
+        context.sub(value, LinearExpr{{{number, coefficient}}, 0});
+    ExprContext::Result scaled =
+        rest ? context.scale(*rest, term.divisor) : std::nullopt;
+    ExprContext::Result upper = context.scale(term.a, coefficient);
+    ExprContext::Result lower =
+        context.sub(term.a, ExprContext::constant(term.divisor - 1));
+    lower = lower ? context.scale(*lower, coefficient) : std::nullopt;
+    if (!scaled || !upper || !lower)
+      return unknown();
+    if (coefficient < 0)
+      std::swap(lower, upper);
+    KeyBounds bounds = unknown();
+    auto solved = [&](const ExprContext::Result &end) {
+      ExprContext::Result whole = context.add(*scaled, *end);
+      if (!whole)
+        return unknown();
+      auto [low, high] = context.range(*whole);
+      return high <= 0 ? all() : low > 0 ? none() : solve(*whole);
+    };
+    bounds.may = solved(lower).may;
+    bounds.must = solved(upper).must;
+    return bounds;
+  }
+  return unknown();
 }
 
 } // namespace torsor

@@ -150,7 +150,7 @@ AffineExpr ExprContext::toAffine(const LinearExpr &a, MLIRContext *context) {
     value = value * coefficient;
     total = total ? total + value : value;
   }
-  if (most > (Wide(1) << 62))
+  if (most > Wide(std::numeric_limits<int64_t>::max()))
     return {};
   if (!total)
     return getAffineConstantExpr(a.constant, context);
