@@ -22,7 +22,7 @@ llvm::StringRef torsor::getTypeName(NumberType type) {
 llvm::StringRef torsor::getSpelling(NodeOp op) {
   static constexpr llvm::StringLiteral names[] = {
       "",      "",      "",     "",     "",      "age",  "delta",   "h",
-      "H",     "g",     "G",    "N",    "score", "total", "",       "",
+      "H",     "g",     "G",    "N",    "D",     "V",    "score", "total", "",       "",
       "",      "",      "",     "-",    "+",     "-",    "*",       "/",
       "div",   "mod",   "^",    "not",  "and",   "or",   "<",       "<=",
       ">",     ">=",    "==",   "!=",   "in",    "if",   "abs",     "min",

@@ -47,6 +47,8 @@ enum class NodeOp : uint8_t {
   Group,
   Groups,
   Length,
+  Width,
+  ValueWidth,
   Score,
   Total,
   Read,        // element or row of a tensor

@@ -39,6 +39,8 @@ struct SchemeState {
   llvm::StringMap<Entity> names;
   /// Built-in names it tried to define.
   llvm::StringSet<> takenNames;
+  /// The clause 'head' has an error, so that no width can be compared with it.
+  bool headIsWrong = false;
   /// Clauses that were told not to read the contents of q and k.
   std::set<Where> toldOfContent;
   /// Facts from the mask; before it is read, nothing is known.

@@ -224,6 +224,9 @@ Meaning Sema::indexTokenVector(bool isKey, const IndexExpr *e, Env &env) {
   Meaning index = evalNumber(e->indices.front(), env);
   if (index.isPoison() || !env.scheme)
     return Meaning();
+  if (env.scheme->scheme.headIsOpen)
+    return fail(env, e->range, "const",
+                "the head width must be known here; write 'head n'");
   TokenId token = tokenOf(index.scalar);
   if (token == TokenId::None || isKey == (token == TokenId::Query))
     return fail(env, e->range, "token",

@@ -200,7 +200,15 @@ Meaning Sema::evalAmbient(StringRef name, const NameExpr *e, Env &env) {
     }
   Scheme &scheme = env.scheme->scheme;
   if (name == "D" || name == "V") {
-    int64_t width = name == "D" ? scheme.head : scheme.value;
+    bool head = name == "D";
+    if (head ? scheme.headIsOpen : scheme.valueIsOpen) {
+      // The compile command will say; until then it is no constant.
+      Node node{.op = head ? NodeOp::Width : NodeOp::ValueWidth,
+                .type = NumberType::Int};
+      node.range = at;
+      return {graph.intern(std::move(node)), {1, 1024}};
+    }
+    int64_t width = head ? scheme.head : scheme.value;
     return {graph.integer(width, at), Interval::exactly(Integer(width))};
   }
   ClockRef pos{env.scheme->pos};

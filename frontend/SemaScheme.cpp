@@ -140,12 +140,14 @@ void Sema::readClauses(SchemeState &state, SourceRange call) {
 }
 
 static constexpr int64_t mostLanes = 1024;
+static constexpr char openWidth[] =
+    "the head width must be known here; write 'head n'";
 
 void Sema::readHead(SchemeState &state) {
   Scheme &scheme = state.scheme;
   const TermClause *clause = findTerm(state, ClauseKind::Head);
-  scheme.headIsOpen = !clause;
-  scheme.head = options.head > 0 ? options.head : 64;
+  scheme.headIsOpen = !clause && options.head <= 0;
+  scheme.head = options.head > 0 && !clause ? options.head : 0;
   if (clause) {
     Env env = makeClauseEnv(state, Where::Head);
     auto width = evalSize(clause->value, env, "the head width");
@@ -159,14 +161,18 @@ void Sema::readHead(SchemeState &state) {
                              *width));
     else if (width)
       scheme.head = *width;
+    // After an error any width will do.
+    scheme.head = std::max<int64_t>(scheme.head, 1);
+    state.headIsWrong = scheme.head != width.value_or(0);
   }
   scheme.value = scheme.head;
+  scheme.valueIsOpen = scheme.headIsOpen;
 }
 
 void Sema::findOpenWidth(SchemeState &state) {
   const TermClause *clause = findTerm(state, ClauseKind::Action);
   Scheme &scheme = state.scheme;
-  if (!scheme.headIsOpen || !clause)
+  if (findTerm(state, ClauseKind::Head) || !clause)
     return;
   // Tried once without messages: the action's width is the head's.
   Env env = makeClauseEnv(state, Where::Action);
@@ -179,7 +185,7 @@ void Sema::findOpenWidth(SchemeState &state) {
   callResults.clear();
   if (action.kind != Meaning::Action)
     return;
-  scheme.headIsOpen = false;
+  scheme.headIsOpen = scheme.valueIsOpen = false;
   scheme.head = scheme.value = action.action->width;
 }
 
@@ -243,6 +249,8 @@ void Sema::readAction(SchemeState &state) {
                      width));
     return;
   }
+  if (state.headIsWrong || scheme.headIsOpen)
+    return;
   if (width != scheme.head) {
     Diagnostic &message = report(
         env, clause->value->range, "width",
@@ -263,11 +271,14 @@ void Sema::readAction(SchemeState &state) {
 void Sema::readValue(SchemeState &state) {
   Scheme &scheme = state.scheme;
   auto *clause = findClause<ValueClause>(state, ClauseKind::Value);
-  scheme.valueIsOpen = !clause && scheme.headIsOpen;
   scheme.value = scheme.head;
+  scheme.valueIsOpen = scheme.headIsOpen;
   if (!clause) {
-    if (scheme.headIsOpen && options.value > 0)
+    bool open = !findTerm(state, ClauseKind::Head) && !scheme.action;
+    if (open && options.value > 0) {
       scheme.value = options.value;
+      scheme.valueIsOpen = false;
+    }
     return;
   }
   Env env = makeClauseEnv(state, Where::Value);
@@ -283,6 +294,11 @@ void Sema::readValue(SchemeState &state) {
                              *width));
     else if (width)
       scheme.value = *width;
+    scheme.valueIsOpen &= !width;
+    return;
+  }
+  if (scheme.headIsOpen) {
+    fail(env, clause->word, "const", openWidth);
     return;
   }
   auto lo = evalSize(clause->lanes.lo, env, "a lane");
@@ -310,6 +326,10 @@ void Sema::readValueAction(SchemeState &state) {
   Meaning value = eval(clause->value, env);
   if (value.isPoison())
     return;
+  if (scheme.valueIsOpen) {
+    fail(env, clause->word, "const", openWidth);
+    return;
+  }
   if (value.kind != Meaning::Action || value.action->width != scheme.value) {
     fail(env, clause->value->range, "width",
          fmt::format("'value_action' must be an action of the value's width "
@@ -346,7 +366,9 @@ void Sema::readVectors(SchemeState &state) {
     Meaning value = eval(clause->value, env);
     bool fits = value.kind == Meaning::Vector &&
                 value.vector->length == scheme.value;
-    if (fits)
+    if (scheme.valueIsOpen)
+      fail(env, clause->word, "const", openWidth);
+    else if (fits)
       scheme.valueBias = value.vector;
     else if (!value.isPoison())
       fail(env, clause->value->range, "width",

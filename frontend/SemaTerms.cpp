@@ -135,7 +135,11 @@ const TensorInfo *Sema::readNormWeight(SchemeState &state, const Argument &arg,
                                             : AxisInfo::Heads));
   if (fits)
     return tensor;
-  fail(env, arg.value->range, "width",
+  if (state.scheme.headIsOpen)
+    fail(env, arg.value->range, "const",
+         "the head width must be known here; write 'head n'");
+  else
+    fail(env, arg.value->range, "width",
        fmt::format("the weight of a norm is a 'param' of the head width {}",
                    state.scheme.head));
   return nullptr;
