@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Prints the contract of a cache: blocks of the key side with their clocks and
+// rates; what is not constant as numbered steps, each printed once.
+#include "passes/Contract.h"
+#include "passes/FormKernels.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <charconv>
+#include <cmath>
+
+using namespace mlir;
+
+namespace torsor {
+
+std::string realText(double value) {
+  char buffer[40];
+  auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+  std::string text(buffer, end);
+  if (std::isfinite(value) && text.find_first_of(".e") == std::string::npos)
+    text += ".0";
+  return text;
+}
+
+namespace {
+
+class Printer {
+public:
+  explicit Printer(SchemePlan &plan) : plan(plan) {}
+  std::string print();
+
+private:
+  /// The text of a scalar: a constant, a name, or the number of a step.
+  std::string scalar(Value value);
+  std::string leaf(Operation *op);
+  void step(Operation *op);
+  std::string typeText(Type type) {
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    return text;
+  }
+  void printBlock(const PlannedBlock &block);
+
+  SchemePlan &plan;
+  llvm::DenseMap<Value, std::string> names;
+  std::string steps, blocks;
+  int count = 0;
+};
+
+/// What has a name of its own; empty for other operations.
+std::string Printer::leaf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::string>(op)
+      .Case([](TimeOp time) -> std::string {
+        Operation *clock = time.getClock().getDefiningOp();
+        auto given = dyn_cast<ClockOp>(clock);
+        return given ? given.getName().str() : "running";
+      })
+      .Case([](IndexOp) { return "index"; })
+      .Case([](AmbientOp ambient) {
+        return stringifyAmbient(ambient.getKind()).str();
+      })
+      .Case([](ParamOp param) { return "$" + param.getName().str(); })
+      .Case([](InputOp input) { return input.getName().str(); })
+      .Case([](TokenOp token) { return stringifySide(token.getSide()).str(); })
+      .Default([](Operation *) { return std::string(); });
+}
+
+std::string constantText(arith::ConstantOp op) {
+  std::string text;
+  auto number = [&](Attribute attribute) {
+    if (auto real = dyn_cast<FloatAttr>(attribute))
+      text += realText(real.getValueAsDouble());
+    else if (auto integer = dyn_cast<IntegerAttr>(attribute))
+      text += std::to_string(integer.getType().isInteger(1)
+                                 ? int64_t(!integer.getValue().isZero())
+                                 : integer.getInt());
+    text += " ";
+  };
+  if (auto dense = dyn_cast<DenseElementsAttr>(op.getValue()))
+    for (Attribute element : dense.getValues<Attribute>())
+      number(element);
+  else
+    number(op.getValue());
+  text.pop_back();
+  return text;
+}
+
+void Printer::step(Operation *op) {
+  std::string text;
+  for (Value operand : op->getOperands())
+    text += (text.empty() ? "" : ", ") + names.lookup(operand);
+  // Kinds of comparisons are a part of the structure.
+  std::string name = op->getName().stripDialect().str();
+  if (auto compare = dyn_cast<arith::CmpIOp>(op))
+    name += "_" + arith::stringifyCmpIPredicate(compare.getPredicate()).str();
+  if (auto compare = dyn_cast<arith::CmpFOp>(op))
+    name += "_" + arith::stringifyCmpFPredicate(compare.getPredicate()).str();
+  std::string label = "x" + std::to_string(count++);
+  steps += label + " = " + name + "(" + text + "); ";
+  names[op->getResult(0)] = label;
+}
+
+std::string Printer::scalar(Value root) {
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  SmallVector<Operation *> slice;
+  SmallVector<Value> work = {root};
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!op || names.contains(value) || !seen.insert(op).second)
+      continue;
+    if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+      names[value] = constantText(constant);
+    } else if (std::string text = leaf(op); !text.empty()) {
+      names[value] = text;
+    } else {
+      slice.push_back(op);
+      work.append(op->operand_begin(), op->operand_end());
+    }
+  }
+  llvm::sort(slice, [](Operation *a, Operation *b) {
+    return a->isBeforeInBlock(b);
+  });
+  for (Operation *op : slice)
+    step(op);
+  return names.lookup(root);
+}
+
+void Printer::printBlock(const PlannedBlock &block) {
+  const PlannedPair &pair = block.pairs.front();
+  auto number = [](int64_t value) { return std::to_string(value); };
+  std::string text = pair.second < 0 ? "pass " + number(pair.first)
+                                     : "turn " + number(pair.first) + " " +
+                                           number(pair.second);
+  text += " step " + number(block.step) + " count " +
+          number(block.pairs.size());
+  if (pair.gainK != 1)
+    text += " gain " + realText(pair.gainK);
+  if (pair.second >= 0) {
+    text += " at " + scalar(pair.unit->timeK) + " rates [";
+    for (const PlannedPair &each : block.pairs) {
+      Value frequency = frequencyOf(*each.unit);
+      auto constant = constantReal(frequency, each.unit->index);
+      text += (text.back() == '[' ? "" : ", ") +
+              (constant ? realText(*constant) : scalar(frequency));
+    }
+    text += "]";
+  }
+  blocks += " (" + text + ")";
+}
+
+std::string Printer::print() {
+  for (const PlannedBlock &block : plan.blocks)
+    // A gain on q alone leaves no trace in a cache.
+    if (block.pairs.front().second >= 0 || block.pairs.front().gainK != 1)
+      printBlock(block);
+  std::string text = "head " + std::to_string(plan.head) + " value " +
+                     std::to_string(plan.value) + " k " + typeText(plan.k) +
+                     " v " + typeText(plan.v) + " keys " +
+                     (plan.keysActed ? "acted" : "raw") + " action";
+  if (!steps.empty())
+    text += " {" + steps.substr(0, steps.size() - 1) + "}";
+  return text + (blocks.empty() ? " zero" : blocks);
+}
+
+} // namespace
+
+std::string contractText(SchemePlan &plan) { return Printer(plan).print(); }
+
+bool contractReads(SchemePlan &plan, Operation *param) {
+  SmallVector<Value> work;
+  for (const PlannedBlock &block : plan.blocks)
+    for (const PlannedPair &pair : block.pairs) {
+      if (pair.second < 0)
+        continue;
+      work.push_back(frequencyOf(*pair.unit));
+      work.push_back(pair.unit->timeK);
+    }
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (op == param)
+      return true;
+    if (op && seen.insert(op).second)
+      work.append(op->operand_begin(), op->operand_end());
+  }
+  return false;
+}
+
+} // namespace torsor

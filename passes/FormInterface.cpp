@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a host is shown of a scheme: arguments, streams, contract, window.
+#include "passes/BoundMasks.h"
+#include "passes/Contract.h"
+#include "passes/FormKernels.h"
+
+#include "runtime/torsor.h"
+
+#include "mlir/IR/AffineExpr.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace torsor {
+namespace {
+
+/// The sides on which tokens index a declaration, as TORSOR_QUERY, TORSOR_KEY.
+int64_t sidesOf(Operation *declaration) {
+  int64_t sides = 0;
+  for (Operation *user : declaration->getUsers())
+    for (Value operand : user->getOperands())
+      if (auto token = operand.getDefiningOp<TokenOp>())
+        sides |= token.getSide() == Side::Query ? TORSOR_QUERY : TORSOR_KEY;
+  return sides;
+}
+
+FieldAttr fieldOf(SchemePlan &plan, Operation *declaration) {
+  Builder b(declaration->getContext());
+  int64_t stage = TORSOR_LOADED, flags = 0;
+  ArrayAttr axes = b.getArrayAttr({});
+  Type element;
+  FloatAttr condition;
+  if (auto clock = dyn_cast<ClockOp>(declaration)) {
+    stage = TORSOR_PER_TOKEN;
+    flags = TORSOR_ARG_CLOCK;
+    if (clock.getMoving())
+      flags |= TORSOR_ARG_MOVING;
+    if (clock.getRising())
+      flags |= TORSOR_ARG_RISING;
+    if (clock.getName() == "pos") // else it is the index
+      flags |= TORSOR_ARG_OPTIONAL;
+    element = clock.getType().getElement();
+  } else {
+    element = cast<RankedTensorType>(declaration->getResult(0).getType())
+                  .getElementType();
+    axes = declaration->getAttrOfType<ArrayAttr>("axes");
+  }
+  if (auto input = dyn_cast<InputOp>(declaration))
+    stage = input.getPer() == Per::Token      ? TORSOR_PER_TOKEN
+            : input.getPer() == Per::Sequence ? TORSOR_PER_SEQUENCE
+                                              : TORSOR_PER_CALL;
+  if (auto param = dyn_cast<ParamOp>(declaration)) {
+    if (param.getOrthogonal())
+      condition = b.getF64FloatAttr(1);
+    else if (param.getCondition())
+      condition = param.getConditionAttr();
+  }
+  int64_t sides = stage == TORSOR_PER_TOKEN ? sidesOf(declaration) : 0;
+  return FieldAttr::get(
+      declaration->getContext(),
+      b.getStringAttr(SchemeArguments::getName(declaration)), element, stage,
+      sides, flags, axes, declaration->getAttrOfType<FloatAttr>("low"),
+      declaration->getAttrOfType<FloatAttr>("high"), condition,
+      isa<ParamOp>(declaration) && contractReads(plan, declaration));
+}
+
+/// k and v, the index, and what attention reads at cached keys.
+ArrayAttr streamsOf(SchemePlan &plan, ArrayRef<Attribute> arguments) {
+  Builder b(plan.scheme.getContext());
+  auto axes = [&](ArrayRef<std::string> names) {
+    SmallVector<StringRef> list(names.begin(), names.end());
+    return b.getStrArrayAttr(list);
+  };
+  SmallVector<Attribute> streams;
+  auto add = [&](StringRef name, Type type, int64_t flags, ArrayAttr shape) {
+    streams.push_back(FieldAttr::get(
+        b.getContext(), b.getStringAttr(name), type, TORSOR_PER_TOKEN,
+        TORSOR_KEY, flags, shape, {}, {}, {}, false));
+  };
+  add("k", plan.k, 0, axes({"G", std::to_string(plan.head)}));
+  add("v", plan.v, 0, axes({"G", std::to_string(plan.value)}));
+  add("index", b.getI64Type(), TORSOR_ARG_OPTIONAL, axes({}));
+  for (Attribute attribute : arguments) {
+    auto field = cast<FieldAttr>(attribute);
+    if (field.getStage() == TORSOR_PER_TOKEN &&
+        (field.getSides() & TORSOR_KEY))
+      add(field.getName(), field.getType(),
+          field.getFlags() | TORSOR_ARG_OPTIONAL, field.getAxes());
+  }
+  return b.getArrayAttr(streams);
+}
+
+} // namespace
+
+WindowOfMask windowOf(const MaskBounds &bounds) {
+  WindowOfMask result{0, 0};
+  if (bounds.byPosition)
+    return {-1, 0};
+  for (IntervalAttr interval : bounds.visible) {
+    // Every key of the interval is at most `behind` before the first query of
+    // a tile, or lies before `end`.
+    int64_t behind = std::numeric_limits<int64_t>::max();
+    int64_t end = std::numeric_limits<int64_t>::max();
+    for (AffineExpr lower : interval.getLower().getResults()) {
+      AffineExpr distance =
+          getAffineDimExpr(0, interval.getContext()) - lower;
+      distance = simplifyAffineExpr(distance, 2, 1);
+      if (auto constant = dyn_cast<AffineConstantExpr>(distance))
+        behind = std::min(behind, constant.getValue());
+    }
+    for (AffineExpr upper : interval.getUpper().getResults())
+      if (auto constant = dyn_cast<AffineConstantExpr>(upper))
+        end = std::min(end, constant.getValue());
+    if (behind != std::numeric_limits<int64_t>::max())
+      result.window = std::max(result.window, behind);
+    else if (end != std::numeric_limits<int64_t>::max())
+      result.first = std::max(result.first, end);
+    else
+      return {-1, 0};
+  }
+  return result;
+}
+
+InterfaceOp formInterface(SchemePlan &plan, OpBuilder &module,
+                          DictionaryAttr operations) {
+  SchemeOp scheme = plan.scheme;
+  SmallVector<Attribute> arguments;
+  for (Operation *declaration : plan.arguments.getAll())
+    arguments.push_back(fieldOf(plan, declaration));
+  auto tables = [&](bool perSequence) {
+    SmallVector<Attribute> info;
+    for (const FilledTable *table : plan.tables.get(perSequence))
+      info.push_back(table->info);
+    return module.getArrayAttr(info);
+  };
+  auto text = [&](StringRef name) {
+    auto value = scheme->getAttrOfType<StringAttr>(name);
+    return value ? value : module.getStringAttr("");
+  };
+  WindowOfMask window =
+      windowOf(boundMask(plan.mask, module.getContext()));
+  return InterfaceOp::create(
+      module, scheme.getLoc(), scheme.getSymNameAttr(),
+      module.getI64IntegerAttr(plan.head), module.getI64IntegerAttr(plan.value),
+      TypeAttr::get(plan.q), TypeAttr::get(plan.k), TypeAttr::get(plan.v),
+      TypeAttr::get(plan.o), operations, module.getArrayAttr(arguments),
+      streamsOf(plan, arguments), text("torsor.canonical"),
+      text("torsor.manifest"), module.getStringAttr(contractText(plan)),
+      tables(false), tables(true),
+      plan.keysActed ? module.getUnitAttr() : UnitAttr(),
+      module.getI64IntegerAttr(decodeQueries),
+      module.getI64IntegerAttr(window.window),
+      module.getI64IntegerAttr(window.first));
+}
+
+} // namespace torsor

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The pass that turns every scheme of a module into kernels and an interface.
+#include "passes/FormKernels.h"
+#include "passes/Passes.h"
+#include "passes/PlainScheme.h"
+#include "passes/ScalarCode.h"
+
+using namespace mlir;
+
+namespace torsor {
+
+#define GEN_PASS_DEF_FORMKERNELS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+Type elementType(StringRef name, MLIRContext *context) {
+  return llvm::StringSwitch<Type>(name)
+      .Case("f32", Float32Type::get(context))
+      .Case("bf16", BFloat16Type::get(context))
+      .Case("f16", Float16Type::get(context))
+      .Default(Type());
+}
+
+/// Gives an action without clock the position, and turns the frequencies that
+/// are not constant into lists of scalars.
+void spellOut(SchemeOp scheme) {
+  for (TurnOp turn :
+       llvm::make_early_inc_range(scheme.getBody().getOps<TurnOp>())) {
+    Value vector = turn.getFrequencies();
+    if (constantReal(vector) || vector.getDefiningOp<ListOp>())
+      continue;
+    OpBuilder b(turn);
+    Location loc = turn.getLoc();
+    int64_t count = cast<RankedTensorType>(vector.getType()).getDimSize(0);
+    SmallVector<Value> elements;
+    for (int64_t p = 0; p < count; ++p) {
+      Value index = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(p));
+      elements.push_back(
+          ElementOp::create(b, loc, b.getF64Type(), vector, index));
+    }
+    turn.getFrequenciesMutable().assign(
+        ListOp::create(b, loc, vector.getType(), elements));
+  }
+  for (ActionTermOp term : scheme.getBody().getOps<ActionTermOp>()) {
+    FailureOr<ActionForm> form = flattenAction(term.getAction());
+    if (failed(form) || llvm::all_of(form->units, [](const ActionUnit &unit) {
+          return isa<ZeroOp>(unit.block) || unit.timeQ;
+        }))
+      continue;
+    OpBuilder b(term);
+    Location loc = term.getLoc();
+    ClockOp position;
+    for (ClockOp clock : scheme.getBody().getOps<ClockOp>())
+      if (clock.getName() == "pos")
+        position = clock;
+    if (!position) {
+      auto type = ClockType::get(b.getContext(), b.getI32Type(), 0);
+      position = ClockOp::create(b, loc, type, b.getStringAttr("pos"),
+                                 UnitAttr(), UnitAttr(), FloatAttr(),
+                                 FloatAttr());
+      position->moveBefore(&scheme.getBody().front(),
+                           scheme.getBody().front().begin());
+    }
+    Type time = isa<FloatType>(position.getType().getElement())
+                    ? Type(b.getF64Type())
+                    : Type(b.getI64Type());
+    SmallVector<Value, 2> times;
+    for (Side side : {Side::Query, Side::Key}) {
+      Value token = TokenOp::create(
+          b, loc, TokenType::get(b.getContext()), side);
+      times.push_back(TimeOp::create(b, loc, time, position, {}, token));
+    }
+    term.getActionMutable().assign(AtOp::create(
+        b, loc, term.getAction().getType(), term.getAction(), times[0],
+        times[1]));
+  }
+}
+
+struct FormKernels : impl::FormKernelsBase<FormKernels> {
+  using FormKernelsBase::FormKernelsBase;
+
+  void runOnOperation() override {
+    bool ok = true;
+    for (SchemeOp scheme :
+         llvm::make_early_inc_range(getOperation().getOps<SchemeOp>()))
+      ok &= succeeded(form(scheme));
+    if (!ok)
+      signalPassFailure();
+  }
+
+  LogicalResult form(SchemeOp scheme);
+  LogicalResult setTypes(SchemePlan &plan);
+};
+
+LogicalResult FormKernels::setTypes(SchemePlan &plan) {
+  for (auto [name, type] :
+       {std::pair(&q, &plan.q), std::pair(&k, &plan.k), std::pair(&v, &plan.v),
+        std::pair(&o, &plan.o)}) {
+    *type = elementType(*name, &getContext());
+    if (!*type)
+      return plan.scheme.emitError("elements are f32, bf16 or f16, but '")
+             << *name << "' was asked for";
+  }
+  return success();
+}
+
+LogicalResult FormKernels::form(SchemeOp scheme) {
+  spellOut(scheme);
+  if (failed(makePlain(scheme)) || failed(refuseTerms(scheme)))
+    return failure();
+  if (scheme.getValueLow() || scheme.getValueHigh())
+    return noKernel(scheme.getLoc(), "a value that is part of the key");
+  SchemePlan plan(scheme);
+  if (failed(setTypes(plan)) || failed(planTerms(plan, head, value)) ||
+      failed(planBlocks(plan)))
+    return failure();
+
+  OpBuilder module(scheme);
+  SmallVector<NamedAttribute> operations;
+  auto name = [&](func::FuncOp function) {
+    StringAttr operation =
+        function->getAttrOfType<StringAttr>("torsor.operation");
+    operations.emplace_back(
+        operation, FlatSymbolRefAttr::get(function.getSymNameAttr()));
+  };
+  for (auto operation : {KernelOperation::Prefill, KernelOperation::Decode,
+                         KernelOperation::Append, KernelOperation::Merge}) {
+    FailureOr<func::FuncOp> kernel = formKernel(plan, module, operation);
+    if (failed(kernel))
+      return failure();
+    name(*kernel);
+  }
+  for (bool perSequence : {false, true}) {
+    FailureOr<func::FuncOp> fill = fillTables(plan, module, perSequence);
+    if (failed(fill))
+      return failure();
+    if (*fill)
+      name(*fill);
+  }
+  formInterface(plan, module, module.getDictionaryAttr(operations));
+  scheme.erase();
+  return success();
+}
+
+} // namespace
+} // namespace torsor

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The parts of form-kernels.
+#ifndef TORSOR_PASSES_FORMKERNELS_H
+#define TORSOR_PASSES_FORMKERNELS_H
+
+#include "passes/SchemePlan.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace torsor {
+
+/// turns * 2^64 of a frequency in radians per unit, wrapped to one turn.
+int64_t turnsOf(double radians);
+
+/// Refuses, at its location, every operation that no kernel computes.
+mlir::LogicalResult refuseTerms(SchemeOp scheme);
+
+/// Reads the terms of a scheme into the plan: resolves the action, folds the
+/// scale and log2 e. The widths are those of the compile command, 0 if not
+/// given.
+mlir::LogicalResult planTerms(SchemePlan &plan, int64_t headOption,
+                              int64_t valueOption);
+
+/// Cuts the action into blocks and decides whether a cache holds acted keys.
+mlir::LogicalResult planBlocks(SchemePlan &plan);
+
+/// The frequency of a pair of a turn: a scalar, or the constant vector that
+/// holds it at the unit's index. Null for other blocks.
+mlir::Value frequencyOf(const ActionUnit &unit);
+
+/// Writes `bind`, or `prepare` if `perSequence`; a null function if no table
+/// asks for it. To be called after all kernels are formed.
+mlir::FailureOr<mlir::func::FuncOp>
+fillTables(SchemePlan &plan, mlir::OpBuilder &module, bool perSequence);
+
+enum class KernelOperation { Prefill, Decode, Append, Merge };
+
+/// "prefill", "decode", "append", "merge".
+llvm::StringRef getName(KernelOperation operation);
+
+/// The most queries of a sequence that `decode` takes.
+inline constexpr int64_t decodeQueries = 16;
+
+mlir::FailureOr<mlir::func::FuncOp> formKernel(SchemePlan &plan,
+                                               mlir::OpBuilder &module,
+                                               KernelOperation operation);
+
+/// The interface of the kernels, with everything a host is shown.
+InterfaceOp formInterface(SchemePlan &plan, mlir::OpBuilder &module,
+                          mlir::DictionaryAttr operations);
+
+} // namespace torsor
+
+#endif // TORSOR_PASSES_FORMKERNELS_H

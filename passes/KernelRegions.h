@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The regions of a kernel while they grow: row and column slots, and the pair
+// regions that read them.
+#ifndef TORSOR_PASSES_KERNELREGIONS_H
+#define TORSOR_PASSES_KERNELREGIONS_H
+
+#include "passes/ScalarCode.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Region.h"
+
+namespace torsor {
+
+/// The type in which a kernel reads an element stored as `storage`.
+mlir::Type readType(mlir::Type storage);
+/// Says the declared range of a clock or tensor on what reads it.
+void copyRange(mlir::Operation *declaration, mlir::Operation *read);
+/// The table that holds a constant vector; null if the vector is none.
+const FilledTable *constantTable(SchemePlan &plan, ElementOp op);
+
+/// A kernel's function while tables become its arguments.
+class KernelFunction {
+public:
+  KernelFunction(mlir::func::FuncOp function) : function(function) {}
+
+  /// The argument that is the table, added when first asked for.
+  mlir::Value table(TableAttr info, mlir::MemRefType type);
+  /// Its number among the tables.
+  int64_t number(mlir::Value table) const;
+
+  mlir::func::FuncOp function;
+  llvm::SmallVector<mlir::Value> tables;
+  llvm::SmallVector<mlir::Attribute> info;
+};
+
+/// Code of a region that computes slots of one side, in f64 and i64:
+/// rows(i, s, h, b, n) or columns(j, t, g, b, n).
+class SideCode : public ScalarCode {
+public:
+  SideCode(SchemePlan &plan, KernelFunction &kernel, Side side,
+           mlir::Block *block, mlir::Location loc);
+
+  /// The slot that holds `value` as `type`; -1 after an error.
+  int64_t slot(mlir::Value value, mlir::Type type);
+  /// Ends the region with its slots.
+  void finish();
+
+  struct Slot {
+    mlir::Value scheme;
+    mlir::Value here;
+  };
+  llvm::SmallVector<Slot> slots;
+
+  /// A lookup of a filled table for this head or group and sequence.
+  mlir::Value lookup(const FilledTable &table, mlir::Value last = {});
+
+protected:
+  mlir::FailureOr<mlir::Value> leaf(mlir::Value value) override;
+  mlir::Value read(ReadOp op, mlir::ValueRange indices) override;
+  mlir::Value pick(ElementOp op, mlir::Value index) override;
+
+private:
+  bool isKey() const { return side == Side::Key; }
+
+  KernelFunction &kernel;
+  Side side;
+  mlir::Value token, position, head, sequence, length;
+};
+
+/// All regions of one kernel.
+class KernelRegions {
+public:
+  KernelRegions(SchemePlan &plan, KernelFunction &kernel, mlir::Location loc);
+
+  SchemePlan &plan;
+  KernelFunction &kernel;
+  mlir::Location loc;
+  mlir::Region rowRegion, columnRegion;
+  SideCode rows, columns;
+};
+
+/// Code of a region over pairs: i and j as i32, then every slot; reals in f32
+/// but where two wide ones are subtracted.
+class PairCode : public ScalarCode {
+public:
+  /// `before`: types of arguments in front of i and j (the score of `logit`).
+  PairCode(KernelRegions &regions, mlir::Block *block, mlir::Location loc,
+           mlir::TypeRange before = {});
+
+  /// Ends the region with a value of `type`.
+  bool yield(mlir::Value value, mlir::Type type);
+  /// Gives the region its final arguments: all slots, in order.
+  void finish();
+
+  /// What stands for `torsor.ambient score`.
+  mlir::Value score;
+
+protected:
+  mlir::FailureOr<mlir::Value> leaf(mlir::Value value) override;
+  mlir::Value read(ReadOp op, mlir::ValueRange indices) override;
+  mlir::Value pick(ElementOp op, mlir::Value index) override;
+  mlir::Type realType(mlir::Operation *op) override;
+
+private:
+  mlir::Value slotArgument(Side side, int64_t slot);
+  /// A real whose difference from another loses too much in f32.
+  bool isWide(mlir::Value value, int depth = 0);
+
+  KernelRegions &regions;
+  mlir::Block *block;
+  unsigned fixed;
+  llvm::DenseMap<std::pair<int, int64_t>, mlir::BlockArgument> taken;
+  llvm::DenseMap<mlir::Value, bool> wide;
+};
+
+/// toeplitz(age, h, b, n): a start that depends on i - j alone.
+class AgeCode : public ScalarCode {
+public:
+  AgeCode(SchemePlan &plan, KernelFunction &kernel, mlir::Block *block,
+          mlir::Location loc);
+
+  bool yield(mlir::Value value);
+
+protected:
+  mlir::FailureOr<mlir::Value> leaf(mlir::Value value) override;
+  mlir::Value read(ReadOp op, mlir::ValueRange indices) override;
+  mlir::Value pick(ElementOp op, mlir::Value index) override;
+
+private:
+  mlir::Value lookup(const FilledTable &table, mlir::Value last = {});
+
+  KernelFunction &kernel;
+  mlir::Value age, head, sequence, length;
+};
+
+/// Is an integer of the scheme `factor * (i - j) + offset`, with positions or
+/// with indices?
+struct AgeForm {
+  int64_t factor = 0, offset = 0;
+};
+std::optional<AgeForm> ageForm(mlir::Value value);
+
+/// Does `value` depend on tokens only through ages?
+bool isToeplitz(SchemePlan &plan, mlir::Value value);
+
+} // namespace torsor
+
+#endif // TORSOR_PASSES_KERNELREGIONS_H
