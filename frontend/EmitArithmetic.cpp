@@ -134,6 +134,16 @@ Value SchemeEmitter::makePower(const Node *node, Location loc) {
       return power;
     return arith::DivFOp::create(builder, loc, real(1, loc), power);
   }
+  if (ints && base->op == NodeOp::IntConstant &&
+      base->integer == Integer(2)) {
+    // 1 << b, which is 0 from 64 bits on.
+    Value b = get(exponent);
+    at();
+    Value power = arith::ShLIOp::create(builder, loc, integer(1, loc), b);
+    Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                       b, integer(64, loc));
+    return arith::SelectOp::create(builder, loc, fits, power, integer(0, loc));
+  }
   if (ints) {
     Value a = get(base), b = get(exponent);
     at();
