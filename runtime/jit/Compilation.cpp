@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The steps of a compilation: check, emit, form kernels, generate code.
+#include "frontend/Ast.h"
+#include "frontend/Canonical.h"
+#include "frontend/Emit.h"
+#include "frontend/MlirDiagnostics.h"
+#include "runtime/jit/CompilationState.h"
+#include "runtime/jit/Explain.h"
+#include "runtime/jit/Remarks.h"
+
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassInstrumentation.h"
+#include "mlir/Pass/PassManager.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <fmt/format.h>
+
+using namespace torsor;
+
+namespace {
+
+/// Shows the IR after each pass.
+class PassObserver : public mlir::PassInstrumentation {
+public:
+  explicit PassObserver(const StageObserver &observer) : observer(observer) {}
+  void runAfterPass(mlir::Pass *pass, mlir::Operation *op) override {
+    llvm::StringRef name = pass->getArgument();
+    if (!name.empty()) // no adaptors
+      observer(name, printOperation(op));
+  }
+
+private:
+  const StageObserver &observer;
+};
+
+/// "decode" for TORSOR_DECODE; "" for what is not compiled on its own.
+llvm::StringRef getOperationName(unsigned op) {
+  switch (op) {
+  case TORSOR_PREFILL:
+    return "prefill";
+  case TORSOR_DECODE:
+    return "decode";
+  case TORSOR_APPEND:
+    return "append";
+  case TORSOR_MERGE:
+    return "merge";
+  default:
+    return "";
+  }
+}
+
+} // namespace
+
+std::string torsor::printOperation(mlir::Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  op->print(out, mlir::OpPrintingFlags().enableDebugInfo(false));
+  return text;
+}
+
+Compilation::Compilation(std::shared_ptr<const SourceFile> source,
+                         CompileOptions options)
+    : source(std::move(source)), options(std::move(options)) {}
+
+Compilation::~Compilation() = default;
+
+bool Compilation::failInternal(const std::string &text) {
+  if (internalError.empty())
+    internalError = text;
+  return false;
+}
+
+bool Compilation::isClean() const {
+  if (!internalError.empty() || diagnostics.hasErrors())
+    return false;
+  if (!options.warningsAreErrors)
+    return true;
+  for (const Diagnostic *diagnostic : diagnostics.sorted())
+    if (diagnostic->level == DiagnosticLevel::Warning)
+      return false;
+  return true;
+}
+
+bool Compilation::check() {
+  if (!checked) {
+    Stopwatch watch(seconds);
+    checked = true;
+    file = checkFile(source, options.check, diagnostics, options.prelude);
+    if (file && !diagnostics.hasErrors())
+      choose();
+  }
+  return file && isClean();
+}
+
+/// Finds what `options.scheme` names; the chosen schemes are what it names and
+/// what a stack uses.
+void Compilation::choose() {
+  const std::string &name = options.scheme;
+  std::vector<std::string> names;
+  for (const auto &scheme : file->schemes) {
+    names.push_back(scheme->name);
+    if (name.empty() || name == scheme->name)
+      chosen.push_back(scheme.get());
+  }
+  for (const Stack &stack : file->stacks) {
+    names.push_back(stack.name);
+    if (!name.empty() && name != stack.name)
+      continue;
+    chosenStack = &stack;
+    for (const auto &layer : stack.layers)
+      for (const Scheme *scheme : layer)
+        if (!llvm::is_contained(chosen, scheme))
+          chosen.push_back(scheme);
+  }
+  if (!chosen.empty() || chosenStack)
+    return;
+  SourceRange whole{source.get(), 0, 0};
+  if (!name.empty())
+    diagnostics.error(whole, "unknown",
+                      fmt::format("there is no scheme or stack '{}' whose "
+                                  "arguments all have values; there are: {}",
+                                  name, fmt::join(names, ", ")));
+  else
+    diagnostics.error(whole, "empty",
+                      "there is no scheme here whose arguments all have "
+                      "values; name one, and set its arguments");
+}
+
+bool Compilation::getCanonical(std::string &text) {
+  if (!check())
+    return false;
+  Stopwatch watch(seconds);
+  text = printCanonical(*file, chosen, chosenStack);
+  return true;
+}
+
+mlir::ModuleOp Compilation::emitSchemes() {
+  if (state)
+    return state->schemes ? *state->schemes : nullptr;
+  if (!check())
+    return nullptr;
+  Stopwatch watch(seconds);
+  state = std::make_unique<State>();
+  state->context.loadAllAvailableDialects();
+  if (options.remarks)
+    reportRemarks(state->context);
+  std::string broken;
+  mlir::ScopedDiagnosticHandler handler(&state->context,
+                                        [&](mlir::Diagnostic &diagnostic) {
+                                          broken += diagnostic.str() + "; ";
+                                          return mlir::success();
+                                        });
+  auto module = emit(state->context, *file, chosen, chosenStack);
+  // A user must never see the verifier: what is wrong here is ours.
+  if (!module || failed(mlir::verify(*module))) {
+    failInternal("the front end made IR that is not valid: " + broken);
+    return nullptr;
+  }
+  state->schemes = std::move(module);
+  if (observer)
+    observer("scheme", printOperation(*state->schemes));
+  return *state->schemes;
+}
+
+const SourceFile *Compilation::findSource(llvm::StringRef name) const {
+  for (const auto &parsed : file->files)
+    if (parsed->source && parsed->source->getName() == name)
+      return parsed->source.get();
+  return source->getName() == name ? source.get() : nullptr;
+}
+
+/// Runs a step of the compiler proper. What it reports goes to the messages,
+/// if the user can do something about it; any other error is internal.
+bool Compilation::runStep(llvm::StringRef what, bool optional,
+                          llvm::function_ref<bool()> step) {
+  DiagnosticList reported;
+  bool done;
+  {
+    MlirDiagnostics handler(
+        &state->context, reported,
+        [this](llvm::StringRef name) { return findSource(name); });
+    done = step();
+  }
+  bool explained = false;
+  for (const Diagnostic *diagnostic : reported.sorted()) {
+    if (diagnostic->level == DiagnosticLevel::Error) {
+      if (!llvm::StringRef(diagnostic->text).starts_with("no kernel"))
+        return failInternal(
+            fmt::format("{}: {} ({}:{}:{})", what.str(), diagnostic->text,
+                        diagnostic->place.file, diagnostic->place.line,
+                        diagnostic->place.column));
+      explained = true;
+      if (optional) {
+        Diagnostic remark = *diagnostic;
+        remark.level = DiagnosticLevel::Remark;
+        diagnostics.add(std::move(remark));
+        continue;
+      }
+    }
+    silent &= diagnostic->level == DiagnosticLevel::Remark;
+    diagnostics.add(*diagnostic);
+  }
+  if (!done && !explained)
+    return failInternal(what.str() + " failed without saying why");
+  return done && isClean();
+}
+
+mlir::ModuleOp Compilation::formKernels(bool optional) {
+  if (state && state->kernels)
+    return *state->kernels;
+  if (!emitSchemes() || !isClean())
+    return nullptr;
+  Stopwatch watch(seconds);
+  mlir::OwningOpRef<mlir::ModuleOp> module(state->schemes->clone());
+  mlir::PassManager manager(&state->context);
+  if (observer)
+    manager.addInstrumentation(std::make_unique<PassObserver>(observer));
+  buildKernelPipeline(manager, options.kernel);
+  if (!runStep("forming kernels", optional,
+               [&] { return succeeded(manager.run(*module)); }))
+    return nullptr;
+  if (!keepOperations(*module))
+    return nullptr;
+  attachManifests(*state->schemes, *module);
+  state->kernels = std::move(module);
+  return *state->kernels;
+}
+
+/// Drops the operations that are not wanted; those wanted must be there.
+bool Compilation::keepOperations(mlir::ModuleOp module) {
+  uint32_t wanted = options.operations;
+  auto has = [&](unsigned op) { return wanted >> op & 1; };
+  auto add = [&](std::initializer_list<unsigned> ops) {
+    for (unsigned op : ops)
+      wanted |= 1u << op;
+  };
+  if (!wanted)
+    return true;
+  if (has(TORSOR_STEP))
+    add({TORSOR_APPEND, TORSOR_ATTEND});
+  if (has(TORSOR_ATTEND))
+    add({TORSOR_PREFILL, TORSOR_DECODE});
+  for (unsigned op = TORSOR_REBASE; op < TORSOR_STEP; ++op)
+    if (has(op)) {
+      diagnostics.error({}, "kernel",
+                        fmt::format("no kernel for operation {} yet", op));
+      return false;
+    }
+  module.walk([&](InterfaceOp interface) {
+    llvm::SmallVector<mlir::NamedAttribute> kept;
+    for (mlir::NamedAttribute entry : interface.getOperations()) {
+      bool keep = true;
+      for (unsigned op = TORSOR_PREFILL; op <= TORSOR_MERGE; ++op)
+        if (entry.getName() == getOperationName(op))
+          keep = has(op);
+      if (keep)
+        kept.push_back(entry);
+    }
+    interface.setOperationsAttr(
+        mlir::DictionaryAttr::get(module.getContext(), kept));
+  });
+  return true;
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The facts of a scheme in plain words.
+#include "runtime/jit/Explain.h"
+
+#include "runtime/jit/Compilation.h"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <numbers>
+
+using namespace torsor;
+
+bool torsor::explain(Compilation &compilation, bool json, int64_t length,
+                     std::string &text) {
+  mlir::ModuleOp schemes = compilation.emitSchemes();
+  if (!schemes)
+    return false;
+  mlir::ModuleOp kernels = compilation.formKernels(/*optional=*/true);
+  if (!kernels && (!compilation.getInternalError().empty() ||
+                   compilation.getDiagnostics().hasErrors()))
+    return false;
+  std::vector<SchemeFacts> all = gatherAllFacts(schemes, kernels, length);
+  if (json) {
+    text = explainInJson(all, schemes);
+    return true;
+  }
+  for (const SchemeFacts &facts : all)
+    text += explainInText(facts) + "\n";
+  text += explainStacks(schemes);
+  std::string decisions;
+  for (const Diagnostic *message : compilation.getDiagnostics().sorted())
+    if (message->level == DiagnosticLevel::Remark)
+      decisions +=
+          fmt::format("  {}:{}: {} [{}]\n", message->place.line,
+                      message->place.column, message->text, message->id);
+  if (!decisions.empty())
+    text += "Decisions, by line and column of the source:\n" + decisions;
+  return true;
+}
+
+std::vector<SchemeFacts> torsor::gatherAllFacts(mlir::ModuleOp schemes,
+                                                mlir::ModuleOp kernels,
+                                                int64_t length) {
+  std::vector<SchemeFacts> all;
+  for (SchemeOp scheme : schemes.getOps<SchemeOp>()) {
+    InterfaceOp interface;
+    if (kernels)
+      interface = kernels.lookupSymbol<InterfaceOp>(scheme.getSymNameAttr());
+    all.push_back(gatherFacts(scheme, interface, length));
+  }
+  return all;
+}
+
+void torsor::attachManifests(mlir::ModuleOp schemes, mlir::ModuleOp kernels) {
+  for (const SchemeFacts &facts :
+       gatherAllFacts(schemes, kernels, defaultExplainLength))
+    if (auto interface = kernels.lookupSymbol<InterfaceOp>(facts.name))
+      interface.setManifest(explainInJson(facts));
+}
+
+static std::string describeLanes(const BlockFacts &block) {
+  auto series = [&](int64_t first) {
+    int64_t last = first + (block.count - 1) * block.step;
+    if (block.count == 1)
+      return fmt::format("{}", first);
+    if (block.step == 1)
+      return fmt::format("{} … {}", first, last);
+    return fmt::format("{}, {}, … {}", first, first + block.step, last);
+  };
+  if (block.second < 0)
+    return fmt::format("lanes {}", series(block.first));
+  return fmt::format("{} pairs: lanes {} with lanes {}", block.count,
+                     series(block.first), series(block.second));
+}
+
+/// Wavelengths are what people compare with a context length.
+static std::string describeFrequencies(const BlockFacts &block,
+                                       int64_t length) {
+  auto [least, greatest] = std::minmax_element(
+      block.frequencies.begin(), block.frequencies.end(),
+      [](double a, double b) { return std::abs(a) < std::abs(b); });
+  auto wavelength = [](double frequency) {
+    return frequency == 0 ? std::string("∞")
+                          : fmt::format("{:.6g}", 2 * std::numbers::pi /
+                                                      std::abs(frequency));
+  };
+  int64_t whole = 0;
+  for (double frequency : block.frequencies)
+    whole += std::abs(frequency) * static_cast<double>(length) >=
+             2 * std::numbers::pi;
+  return fmt::format("    frequencies {:.6g} … {:.6g} radians per unit of {}, "
+                     "wavelengths {} … {};\n"
+                     "    {} of {} pairs complete a turn within {} tokens\n",
+                     block.frequencies.front(), block.frequencies.back(),
+                     block.clock, wavelength(*greatest), wavelength(*least),
+                     whole, block.frequencies.size(), length);
+}
+
+static std::string describeBlock(const BlockFacts &block, int64_t length) {
+  std::string text =
+      fmt::format("  {:<7}{}\n", block.kind, describeLanes(block));
+  bool turn = llvm::StringRef(block.kind).starts_with("turn");
+  if (!block.varies.empty())
+    text += fmt::format("    {} known later: varies by {}\n",
+                        turn ? "frequencies" : "rate", block.varies);
+  else if (turn && !block.frequencies.empty())
+    text += describeFrequencies(block, length);
+  else if (!block.frequencies.empty())
+    text += fmt::format("    rate {:.9g} per unit of {}\n",
+                        block.frequencies.front(), block.clock);
+  if (!block.gainQ || !block.gainK)
+    text += "    gains known later\n";
+  else if (*block.gainQ != 1 || *block.gainK != 1)
+    text += fmt::format("    gain {:.9g} on q, {:.9g} on k\n", *block.gainQ,
+                        *block.gainK);
+  static const std::pair<llvm::StringRef, llvm::StringRef> places[] = {
+      {"packing", "keys are acted on once per call, while they are packed"},
+      {"loop", "keys are acted on in the loop, again for each tile of queries"},
+      {"cached", "keys lie acted on in the cache"},
+      {"none", "keys are not acted on"}};
+  for (auto [name, words] : places)
+    if (block.keys == name && !llvm::StringRef(block.kind).starts_with("zero"))
+      text += fmt::format("    {}; queries in registers\n", words.str());
+  return text;
+}
+
+static std::string describeTerm(const char *name, const TermFacts &term) {
+  if (!term.present)
+    return "";
+  if (term.value)
+    return fmt::format("  {:<8}{:.17g}\n", name, *term.value);
+  return fmt::format("  {:<8}varies by {}\n", name,
+                     term.varies.empty() ? "nothing" : term.varies);
+}
+
+static std::string describeMask(const SchemeFacts &facts) {
+  std::string text = "Mask, for the queries i0 … i1 of a tile:\n";
+  auto list = [&](const char *what, llvm::ArrayRef<IntervalAttr> intervals,
+                  const char *none) {
+    if (intervals.empty())
+      text += fmt::format("  {}: {}\n", what, none);
+    for (IntervalAttr interval : intervals)
+      text += fmt::format("  {}: keys {}\n", what, describeInterval(interval));
+  };
+  list("visible", facts.visible, "no key");
+  list("full   ", facts.full, "no key range is known to be seen by all");
+  if (facts.needsTile)
+    text +=
+        "  the ranges do not decide it: each tile is tested as well, by the "
+        "least and greatest values in it\n";
+  if (facts.byPosition)
+    text += "  the ranges hold while positions are the indices; else each tile "
+            "is tested\n";
+  if (facts.tileRows > 0)
+    text += fmt::format(
+        "  {} tokens, tiles of {} queries by {} keys: {} full (no mask code), "
+        "{} partial, {} never touched\n",
+        facts.length, facts.tileRows, facts.tileKeys, facts.tiles.full,
+        facts.tiles.partial, facts.tiles.skipped);
+  return text;
+}
+
+static std::string describeLegality(const SchemeFacts &facts) {
+  std::string text = "Legality:\n";
+  text += facts.isRelative()
+              ? "  relative: the action enters the score only through "
+                "differences of times\n"
+              : "  not relative: a block has explicit times\n";
+  text += facts.isIsometric() ? "  isometric: it preserves lengths, so scores "
+                                "stay bounded by |q| |k|\n"
+                              : "  not isometric: it changes lengths\n";
+  text += facts.isBounded()
+              ? "  stable: bounded for every key that the mask shows\n"
+              : "  not bounded for every key that the mask shows\n";
+  bool turns = llvm::any_of(facts.blocks, [](const BlockFacts &block) {
+    return llvm::StringRef(block.kind).starts_with("turn");
+  });
+  if (turns)
+    text +=
+        fmt::format("  phases are 64-bit fractions of a turn: equal "
+                    "differences give equal bits,\n  and at position {:.0f} "
+                    "a phase is off by at most {:.2g} radians\n",
+                    facts.longest, facts.phaseError);
+  return text;
+}
+
+static std::string describeKernels(const SchemeFacts &facts) {
+  if (facts.operations.empty())
+    return "";
+  std::string text =
+      fmt::format("Kernels: {} ({} in, {} out)\n",
+                  fmt::join(facts.operations, ", "), facts.q, facts.o);
+  text += fmt::format("  decode takes up to {} queries a sequence; beyond that "
+                      "attend prefills\n",
+                      facts.decodeQueries);
+  text +=
+      fmt::format("Cache: keys lie {}\n", facts.keysActed ? "acted on" : "raw");
+  if (facts.window >= 0)
+    text += fmt::format(
+        "  no query sees more than {} indices back{}\n", facts.window,
+        facts.first > 0 ? fmt::format(", but for the first {}", facts.first)
+                        : "");
+  text += fmt::format("  contract: {}\n", facts.contract);
+  return text;
+}
+
+std::string torsor::explainInText(const SchemeFacts &facts) {
+  auto width = [](int64_t n) {
+    return n > 0 ? fmt::format("{}", n) : std::string("open");
+  };
+  std::string text = fmt::format(
+      "scheme {}: heads {} wide, values {}, readout {}\n", facts.name,
+      width(facts.head), width(facts.value), facts.readout);
+  text += "Action on q and k:\n";
+  if (facts.blocks.empty())
+    text += "  none: content alone\n";
+  for (const BlockFacts &block : facts.blocks)
+    text += describeBlock(block, facts.length);
+  text += "Logit:\n";
+  text += describeTerm("scale", facts.scale);
+  text += describeTerm("softcap", facts.softcap);
+  text += describeTerm("bias", facts.bias);
+  text += describeTerm("logit", facts.logit);
+  text += describeTerm("sink", facts.sink);
+  text += describeMask(facts);
+  text += describeLegality(facts);
+  text += describeKernels(facts);
+  text += fmt::format(
+      "Work of a head over {} tokens: {:.4g} pairs, {:.4g} flops, {:.4g} bytes "
+      "of q, k, v and o\n",
+      facts.length, facts.pairs, facts.flops, facts.bytes);
+  return text;
+}
+
+std::string torsor::explainStacks(mlir::ModuleOp schemes) {
+  std::string text;
+  for (StackOp stack : schemes.getOps<StackOp>()) {
+    auto layers = stack.getLayers();
+    text += fmt::format("stack {}: {} layers\n", stack.getSymName().str(),
+                        layers.size());
+    for (size_t n = 0; n < layers.size();) {
+      size_t end = n;
+      while (end < layers.size() && layers[end] == layers[n])
+        ++end;
+      std::string names;
+      for (mlir::Attribute use : llvm::cast<mlir::ArrayAttr>(layers[n]))
+        names +=
+            " " + llvm::cast<mlir::FlatSymbolRefAttr>(use).getValue().str();
+      text += end - n == 1 ? fmt::format("  layer {}:", n)
+                           : fmt::format("  layers {} … {}:", n, end - 1);
+      text += (names.empty() ? " none" : names) + "\n";
+      n = end;
+    }
+  }
+  return text;
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What `torsor explain` says.
+#ifndef TORSOR_RUNTIME_JIT_EXPLAIN_H
+#define TORSOR_RUNTIME_JIT_EXPLAIN_H
+
+#include "runtime/jit/Facts.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+
+namespace torsor {
+
+class Compilation;
+
+/// Length of the sequence that counts are given for, unless told otherwise.
+constexpr int64_t defaultExplainLength = 4096;
+
+/// What `torsor explain` prints of what the compilation chose, with or without
+/// kernels: a scheme that has none yet is explained, too, and why it has none
+/// is a remark. False: the compilation's messages say why.
+bool explain(Compilation &compilation, bool json, int64_t length,
+             std::string &text);
+
+/// All schemes of a scheme-level module; `kernels` may be null.
+std::vector<SchemeFacts> gatherAllFacts(mlir::ModuleOp schemes,
+                                        mlir::ModuleOp kernels, int64_t length);
+
+/// In plain words.
+std::string explainInText(const SchemeFacts &facts);
+/// One JSON object. Frequencies are radians per unit of their clock, as the
+/// shortest decimals that read back the same doubles.
+std::string explainInJson(const SchemeFacts &facts);
+/// The JSON of several schemes and stacks: {"schemes": […], "stacks": […]};
+/// the members of a scheme that is the only one also stand outside the list.
+std::string explainInJson(llvm::ArrayRef<SchemeFacts> facts,
+                          mlir::ModuleOp schemes);
+/// The stacks of a module, a line for each run of equal layers.
+std::string explainStacks(mlir::ModuleOp schemes);
+
+/// Writes the JSON of each scheme into its interface.
+void attachManifests(mlir::ModuleOp schemes, mlir::ModuleOp kernels);
+
+} // namespace torsor
+
+#endif // TORSOR_RUNTIME_JIT_EXPLAIN_H

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The facts of a scheme for programs.
+#include "runtime/jit/Explain.h"
+#include "runtime/jit/Identity.h"
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+#include <fmt/format.h>
+
+using namespace torsor;
+using llvm::json::OStream;
+
+/// JSON has no infinities; reals print as the shortest text that reads back.
+static void writeReal(OStream &out, double value) {
+  if (std::isfinite(value))
+    out.rawValue(fmt::format("{}", value));
+  else
+    out.value(nullptr);
+}
+
+static void attributeReal(OStream &out, llvm::StringRef key,
+                          std::optional<double> value) {
+  out.attributeBegin(key);
+  if (value)
+    writeReal(out, *value);
+  else
+    out.value(nullptr);
+  out.attributeEnd();
+}
+
+static void writeTerm(OStream &out, llvm::StringRef key,
+                      const TermFacts &term) {
+  if (!term.present)
+    return out.attribute(key, nullptr);
+  if (term.value)
+    return attributeReal(out, key, term.value);
+  out.attributeObject(key, [&] { out.attribute("varies_by", term.varies); });
+}
+
+static void writeBlock(OStream &out, const BlockFacts &block) {
+  out.object([&] {
+    out.attribute("kind", block.kind);
+    out.attributeObject("lanes", [&] {
+      out.attribute("first", block.first);
+      if (block.second >= 0)
+        out.attribute("second", block.second);
+      out.attribute("step", block.step);
+      out.attribute("count", block.count);
+    });
+    bool turn = llvm::StringRef(block.kind).starts_with("turn");
+    if (!block.varies.empty())
+      out.attribute("varies_by", block.varies);
+    else if (!block.frequencies.empty() || turn)
+      out.attributeArray(turn ? "frequencies" : "rate", [&] {
+        for (double frequency : block.frequencies)
+          writeReal(out, frequency);
+      });
+    out.attribute("clock", block.clock);
+    attributeReal(out, "gain_q", block.gainQ);
+    attributeReal(out, "gain_k", block.gainK);
+    if (!block.keys.empty())
+      out.attribute("keys_acted_on", block.keys);
+  });
+}
+
+static void writeIntervals(OStream &out, llvm::StringRef key,
+                           llvm::ArrayRef<IntervalAttr> intervals) {
+  out.attributeArray(key, [&] {
+    for (IntervalAttr interval : intervals)
+      out.value(describeInterval(interval));
+  });
+}
+
+static void writeKernels(OStream &out, const SchemeFacts &facts) {
+  out.attributeObject("types", [&] {
+    out.attribute("q", facts.q);
+    out.attribute("k", facts.k);
+    out.attribute("v", facts.v);
+    out.attribute("o", facts.o);
+  });
+  out.attributeArray("operations", [&] {
+    for (const std::string &operation : facts.operations)
+      out.value(operation);
+  });
+  out.attributeObject("cache", [&] {
+    out.attribute("contract", facts.contract);
+    out.attribute("keys", facts.keysActed ? "acted" : "raw");
+    out.attribute("window", facts.window);
+    out.attribute("first", facts.first);
+  });
+  out.attribute("decode_queries", facts.decodeQueries);
+  out.attributeObject("tiles", [&] {
+    out.attribute("length", facts.length);
+    out.attribute("rows", facts.tileRows);
+    out.attribute("keys", facts.tileKeys);
+    out.attribute("skipped", facts.tiles.skipped);
+    out.attribute("partial", facts.tiles.partial);
+    out.attribute("full", facts.tiles.full);
+  });
+}
+
+static void writeScheme(OStream &out, const SchemeFacts &facts) {
+  out.attribute("name", facts.name);
+  out.attribute("head", facts.head);
+  out.attribute("value", facts.value);
+  out.attribute("canonical", facts.canonical);
+  out.attributeArray("blocks", [&] {
+    for (const BlockFacts &block : facts.blocks)
+      writeBlock(out, block);
+  });
+  out.attributeArray("frequencies", [&] {
+    for (const BlockFacts &block : facts.blocks)
+      if (llvm::StringRef(block.kind).starts_with("turn"))
+        for (int64_t p = 0; p < block.count; ++p) {
+          if (p < static_cast<int64_t>(block.frequencies.size()))
+            writeReal(out, block.frequencies[p]);
+          else
+            out.value(nullptr);
+        }
+  });
+  writeTerm(out, "scale", facts.scale);
+  writeTerm(out, "softcap", facts.softcap);
+  writeTerm(out, "bias", facts.bias);
+  writeTerm(out, "logit", facts.logit);
+  writeTerm(out, "sink", facts.sink);
+  out.attribute("readout", facts.readout);
+  out.attributeObject("mask", [&] {
+    writeIntervals(out, "visible", facts.visible);
+    writeIntervals(out, "full", facts.full);
+    out.attribute("causal", facts.causal);
+    out.attribute("exact", !facts.needsTile);
+    out.attribute("by_position", facts.byPosition);
+  });
+  out.attributeObject("legality", [&] {
+    out.attribute("isometric", facts.isIsometric());
+    out.attribute("relative", facts.isRelative());
+    out.attribute("bounded", facts.isBounded());
+  });
+  out.attributeObject("phase", [&] {
+    attributeReal(out, "longest_position", facts.longest);
+    attributeReal(out, "error_bound_radians", facts.phaseError);
+  });
+  out.attributeObject("counts", [&] {
+    out.attribute("length", facts.length);
+    attributeReal(out, "pairs", facts.pairs);
+    attributeReal(out, "flops_per_head", facts.flops);
+    attributeReal(out, "bytes_per_head", facts.bytes);
+  });
+  if (!facts.operations.empty())
+    writeKernels(out, facts);
+}
+
+std::string torsor::explainInJson(const SchemeFacts &facts) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  OStream out(stream, 1);
+  out.object([&] { writeScheme(out, facts); });
+  return text;
+}
+
+std::string torsor::explainInJson(llvm::ArrayRef<SchemeFacts> facts,
+                                  mlir::ModuleOp schemes) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  OStream out(stream, 1);
+  out.object([&] {
+    out.attribute("producer", getProducer());
+    if (facts.size() == 1)
+      writeScheme(out, facts.front());
+    out.attributeArray("schemes", [&] {
+      for (const SchemeFacts &scheme : facts)
+        out.object([&] { writeScheme(out, scheme); });
+    });
+    out.attributeArray("stacks", [&] {
+      for (StackOp stack : schemes.getOps<StackOp>())
+        out.object([&] {
+          out.attribute("name", stack.getSymName());
+          out.attributeArray("layers", [&] {
+            for (mlir::Attribute layer : stack.getLayers())
+              out.array([&] {
+                for (mlir::Attribute use : llvm::cast<mlir::ArrayAttr>(layer))
+                  out.value(
+                      llvm::cast<mlir::FlatSymbolRefAttr>(use).getValue());
+              });
+          });
+        });
+    });
+  });
+  return text + "\n";
+}

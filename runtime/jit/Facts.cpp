@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Gathers what there is to say about a scheme from both levels of its IR.
+#include "runtime/jit/Facts.h"
+
+#include "passes/ActionForm.h"
+#include "passes/BoundMasks.h"
+#include "passes/VariesBy.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+#include <numbers>
+
+using namespace torsor;
+
+bool SchemeFacts::isIsometric() const {
+  return llvm::all_of(blocks, [](const BlockFacts &block) {
+    return block.skew && block.gainQ == 1 && block.gainK == 1;
+  });
+}
+
+bool SchemeFacts::isRelative() const {
+  return llvm::all_of(blocks,
+                      [](const BlockFacts &block) { return block.relative; });
+}
+
+bool SchemeFacts::isBounded() const {
+  return llvm::all_of(blocks, [this](const BlockFacts &block) {
+    return block.boundedOnPast && (causal || block.boundedOnFuture);
+  });
+}
+
+double torsor::getPhaseError(double position) {
+  return 2 * std::numbers::pi * std::ldexp(position, -65);
+}
+
+static std::string printType(mlir::Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+namespace {
+
+class Gatherer {
+public:
+  Gatherer(SchemeOp scheme, SchemeFacts &facts)
+      : scheme(scheme), varies(scheme), facts(facts) {}
+
+  void gather();
+
+private:
+  SchemeOp scheme;
+  VariesBy varies;
+  SchemeFacts &facts;
+
+  TermFacts readTerm(mlir::Value value);
+  void addUnit(const ActionUnit &unit);
+  bool isRelative(const ActionUnit &unit, std::string &clock) const;
+  std::optional<double> multiply(const ActionUnit &unit, bool query) const;
+};
+
+} // namespace
+
+TermFacts Gatherer::readTerm(mlir::Value value) {
+  TermFacts term;
+  term.present = true;
+  term.value = constantReal(value);
+  if (!term.value)
+    term.varies = varies.of(value).getText();
+  return term;
+}
+
+/// Times of the same clock at the query and at the key; `clock` is its name.
+bool Gatherer::isRelative(const ActionUnit &unit, std::string &clock) const {
+  if (!unit.timeQ && !unit.timeK)
+    return true;
+  auto read = [](mlir::Value value) {
+    return value ? value.getDefiningOp<TimeOp>() : TimeOp();
+  };
+  TimeOp q = read(unit.timeQ), k = read(unit.timeK);
+  clock = "explicit times";
+  if (!q || !k || q.getClock() != k.getClock() ||
+      q.getMember() != k.getMember())
+    return false;
+  auto given = q.getClock().getDefiningOp<ClockOp>();
+  clock = given ? given.getName().str() : "a running sum";
+  return true;
+}
+
+std::optional<double> Gatherer::multiply(const ActionUnit &unit,
+                                         bool query) const {
+  double product = 1;
+  for (mlir::Value by : unit.by) {
+    std::optional<double> factor = constantReal(by);
+    if (!factor)
+      return std::nullopt;
+    product *= *factor;
+  }
+  for (auto [vector, index] : query ? unit.gainQ : unit.gainK) {
+    std::optional<double> factor = constantReal(vector, index);
+    if (!factor)
+      return std::nullopt;
+    product *= *factor;
+  }
+  return product;
+}
+
+/// Joins the unit to the last block if it goes on in the same steps.
+void Gatherer::addUnit(const ActionUnit &unit) {
+  BlockFacts block;
+  block.kind = unit.block->getName().stripDialect().str();
+  block.relative = isRelative(unit, block.clock);
+  block.gainQ = multiply(unit, true);
+  block.gainK = multiply(unit, false);
+  if (auto generator = llvm::dyn_cast<Generator>(unit.block)) {
+    block.skew = generator.isSkew();
+    block.boundedOnPast = generator.boundedOnPast();
+    block.boundedOnFuture = generator.boundedOnFuture();
+  }
+  for (mlir::Operation *combinator : unit.within)
+    block.kind += " in " + combinator->getName().stripDialect().str();
+  mlir::Value rate;
+  if (auto turn = llvm::dyn_cast<TurnOp>(unit.block)) {
+    block.first = unit.first();
+    block.second = unit.second();
+    block.count = 1;
+    rate = turn.getFrequencies();
+  } else {
+    block.first = unit.first();
+    block.count = static_cast<int64_t>(unit.lanes.size());
+    if (unit.lanes.size() > 1)
+      block.step = unit.lanes[1] - unit.lanes[0];
+    if (unit.block->getNumOperands() && !llvm::isa<ZeroOp>(unit.block))
+      rate = unit.block->getOperand(0);
+  }
+  if (rate &&
+      llvm::isa<mlir::Float64Type, mlir::RankedTensorType>(rate.getType())) {
+    if (std::optional<double> value = constantReal(rate, unit.index))
+      block.frequencies.push_back(*value);
+    else
+      block.varies = varies.of(rate).getText();
+  }
+  if (!facts.blocks.empty()) {
+    BlockFacts &last = facts.blocks.back();
+    int64_t step = last.count == 1 ? block.first - last.first : last.step;
+    bool follows = block.second >= 0 && last.second >= 0 && step > 0 &&
+                   block.first == last.first + last.count * step &&
+                   block.second == last.second + last.count * step;
+    if (follows && block.kind == last.kind && block.clock == last.clock &&
+        block.relative == last.relative && block.varies == last.varies &&
+        block.gainQ == last.gainQ && block.gainK == last.gainK &&
+        block.frequencies.empty() == last.frequencies.empty()) {
+      last.step = step;
+      ++last.count;
+      llvm::append_range(last.frequencies, block.frequencies);
+      return;
+    }
+  }
+  facts.blocks.push_back(std::move(block));
+}
+
+void Gatherer::gather() {
+  mlir::Value mask;
+  for (mlir::Operation &op : scheme.getBody().front()) {
+    if (auto action = llvm::dyn_cast<ActionTermOp>(op)) {
+      // Failure is for nesting beyond what the front end lets through.
+      if (auto form = flattenAction(action.getAction()); succeeded(form))
+        for (const ActionUnit &unit : form->units)
+          addUnit(unit);
+    } else if (auto term = llvm::dyn_cast<ScaleOp>(op)) {
+      facts.scale = readTerm(term.getOperand());
+    } else if (auto term = llvm::dyn_cast<SoftcapOp>(op)) {
+      facts.softcap = readTerm(term.getOperand());
+    } else if (auto term = llvm::dyn_cast<BiasOp>(op)) {
+      facts.bias = readTerm(term.getOperand());
+    } else if (auto term = llvm::dyn_cast<LogitOp>(op)) {
+      facts.logit = readTerm(term.getOperand());
+    } else if (auto term = llvm::dyn_cast<SinkOp>(op)) {
+      facts.sink = readTerm(term.getOperand());
+    } else if (auto term = llvm::dyn_cast<MaskOp>(op)) {
+      mask = term.getOperand();
+    } else if (auto term = llvm::dyn_cast<ReadoutOp>(op)) {
+      facts.readout = stringifyReadoutKind(term.getKind()).str();
+    } else if (auto clock = llvm::dyn_cast<ClockOp>(op)) {
+      if (clock.getName() == "pos" && clock.getHigh())
+        facts.longest = std::max(std::abs(clock.getLow()->convertToDouble()),
+                                 std::abs(clock.getHigh()->convertToDouble()));
+    }
+  }
+  MaskBounds bounds = boundMask(mask, scheme.getContext());
+  facts.visible.assign(bounds.visible.begin(), bounds.visible.end());
+  facts.full.assign(bounds.full.begin(), bounds.full.end());
+  facts.byPosition = bounds.byPosition;
+  facts.needsTile = bounds.needsTile;
+  facts.causal = true;
+  for (IntervalAttr interval : facts.visible)
+    for (int64_t i : {0, 1, 7, 1000, 123456})
+      facts.causal &=
+          evaluateInterval(interval, i, i, int64_t{1} << 30).second <= i + 1;
+}
+
+static void readKernel(InterfaceOp interface, SchemeFacts &facts) {
+  facts.head = interface.getHead();
+  facts.value = interface.getValue();
+  facts.q = printType(interface.getQ());
+  facts.k = printType(interface.getK());
+  facts.v = printType(interface.getV());
+  facts.o = printType(interface.getO());
+  facts.canonical = interface.getCanonical().str();
+  facts.contract = interface.getContract().str();
+  facts.keysActed = interface.getKeysActed();
+  facts.window = interface.getWindow();
+  facts.first = interface.getFirst();
+  facts.decodeQueries = interface.getDecodeQueries();
+  auto module = interface->getParentOfType<mlir::ModuleOp>();
+  for (mlir::NamedAttribute entry : interface.getOperations()) {
+    llvm::StringRef name = entry.getName();
+    if (name == "bind" || name == "prepare")
+      continue;
+    facts.operations.push_back(name.str());
+    auto symbol = llvm::dyn_cast<mlir::FlatSymbolRefAttr>(entry.getValue());
+    auto function =
+        symbol ? module.lookupSymbol<mlir::func::FuncOp>(symbol.getAttr())
+               : mlir::func::FuncOp();
+    if (name != "prefill" || !function)
+      continue;
+    function.walk([&](AttentionOp attention) {
+      facts.tileRows = attention.getPlan().getRows();
+      facts.tileKeys = attention.getPlan().getKeys();
+      for (mlir::Attribute branch : attention.getBranches())
+        for (mlir::Attribute entry : llvm::cast<mlir::ArrayAttr>(branch)) {
+          auto block = llvm::cast<BlockAttr>(entry);
+          PairsAttr lanes = block.getLanes();
+          for (BlockFacts &known : facts.blocks)
+            if (known.first >= lanes.getFirst() &&
+                known.first <
+                    lanes.getFirst() + lanes.getStep() * lanes.getCount())
+              known.keys = stringifyKeyPlace(block.getKeys()).str();
+        }
+    });
+  }
+}
+
+SchemeFacts torsor::gatherFacts(SchemeOp scheme, InterfaceOp interface,
+                                int64_t length) {
+  SchemeFacts facts;
+  facts.name = scheme.getSymName().str();
+  facts.head = static_cast<int64_t>(scheme.getHead().value_or(0));
+  facts.value = static_cast<int64_t>(scheme.getValue().value_or(0));
+  Gatherer(scheme, facts).gather();
+  if (interface)
+    readKernel(interface, facts);
+  if (!facts.scale.present && facts.head > 0 && !facts.logit.present) {
+    facts.scale.present = true;
+    facts.scale.value = 1 / std::sqrt(static_cast<double>(facts.head));
+  }
+  facts.phaseError = getPhaseError(facts.longest);
+  facts.length = length;
+  facts.pairs = countPairs(facts.visible, length);
+  facts.flops = 2 * facts.pairs * static_cast<double>(facts.head + facts.value);
+  int64_t bytes = facts.q == "f32" || facts.q.empty() ? 4 : 2;
+  facts.bytes = 2.0 * static_cast<double>(length * bytes) *
+                static_cast<double>(facts.head + facts.value);
+  if (facts.tileRows > 0 && facts.tileKeys > 0)
+    facts.tiles = countTiles(facts.visible, facts.full, length, facts.tileRows,
+                             facts.tileKeys);
+  return facts;
+}

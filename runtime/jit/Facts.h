@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What there is to say about a compiled scheme, before it is text or JSON.
+#ifndef TORSOR_RUNTIME_JIT_FACTS_H
+#define TORSOR_RUNTIME_JIT_FACTS_H
+
+#include "runtime/jit/MaskFacts.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace torsor {
+
+/// Lanes in equal steps that one generator acts on.
+struct BlockFacts {
+  std::string kind;
+  /// Pair p is first + p step, second + p step; second is -1 for single lanes.
+  int64_t first = 0, second = -1, step = 1, count = 0;
+  /// Radians per unit of the clock; of a decay, its rate. Empty: not constant.
+  std::vector<double> frequencies;
+  /// What they vary by otherwise: "{loaded, head}".
+  std::string varies;
+  std::string clock = "pos";
+  /// Constant gains on the acted lanes; absent where they are not constant.
+  std::optional<double> gainQ = 1, gainK = 1;
+  bool skew = true, boundedOnPast = true, boundedOnFuture = true;
+  /// The score depends on the difference of the two times alone.
+  bool relative = true;
+  /// Where keys are acted on: "packing", "cached", …; "" without a kernel.
+  std::string keys;
+};
+
+/// A term of the logit: its constant value, or what it varies by.
+struct TermFacts {
+  bool present = false;
+  std::optional<double> value;
+  std::string varies;
+};
+
+struct SchemeFacts {
+  std::string name, canonical;
+  int64_t head = 0, value = 0;
+  std::string q, k, v, o; ///< element types; "" without a kernel
+  std::vector<BlockFacts> blocks;
+  TermFacts scale, softcap, bias, logit, sink;
+  std::string readout = "softmax";
+
+  std::vector<IntervalAttr> visible, full;
+  bool byPosition = false, needsTile = false;
+  /// No key after the query is seen.
+  bool causal = false;
+
+  /// Largest position that is declared, or else possible.
+  double longest = 2147483647;
+  /// Bound of the phase's error there, radians.
+  double phaseError = 0;
+
+  /// Of kernels; empty where there are none.
+  std::vector<std::string> operations;
+  std::string contract;
+  bool keysActed = false;
+  int64_t window = -1, first = 0, decodeQueries = 0;
+  int64_t tileRows = 0, tileKeys = 0;
+
+  /// One head over `length` tokens that attend to themselves.
+  int64_t length = 0;
+  double pairs = 0, flops = 0, bytes = 0;
+  TileCounts tiles;
+
+  bool isIsometric() const;
+  bool isRelative() const;
+  bool isBounded() const;
+};
+
+/// Gathers the facts of a scheme; `interface` null: it has no kernels (yet).
+/// `length` is that of the counts.
+SchemeFacts gatherFacts(SchemeOp scheme, InterfaceOp interface, int64_t length);
+
+/// Largest error of the phase of a turn at a position, in radians: a frequency
+/// is a multiple of 2^-64 turns, so it is off by 2^-65 at most.
+double getPhaseError(double position);
+
+} // namespace torsor
+
+#endif // TORSOR_RUNTIME_JIT_FACTS_H

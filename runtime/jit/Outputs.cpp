@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Objects, headers, manifests and shared objects on disk.
+#include "runtime/jit/Outputs.h"
+
+#include "runtime/jit/Explain.h"
+#include "runtime/jit/Files.h"
+#include "runtime/jit/Identity.h"
+
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+
+#include <cmath>
+#include <cstdio>
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+using namespace torsor;
+
+std::string torsor::makeModuleName(llvm::StringRef path) {
+  std::string name = llvm::sys::path::stem(path).str();
+  for (char &c : name)
+    if (!llvm::isAlnum(c) && c != '_')
+      c = '_';
+  if (name.empty() || llvm::isDigit(name[0]))
+    name.insert(0, "_");
+  return name;
+}
+
+static std::string makeHeader(mlir::ModuleOp kernels, const std::string &name) {
+  std::string guard = "TORSOR_MODULE_" + llvm::StringRef(name).upper();
+  std::string list;
+  for (InterfaceOp interface : kernels.getOps<InterfaceOp>()) {
+    std::string operations;
+    for (mlir::NamedAttribute entry : interface.getOperations())
+      if (entry.getName() != "bind" && entry.getName() != "prepare")
+        operations += (operations.empty() ? "" : ", ") + entry.getName().str();
+    std::string type;
+    llvm::raw_string_ostream(type) << interface.getQ();
+    list += fmt::format("//   {} ({}, D = {}, V = {}): {}\n",
+                        interface.getSymName().str(), type, interface.getHead(),
+                        interface.getValue(), operations);
+  }
+  return fmt::format(R"(// Made by {0}; do not edit. Schemes in the object:
+{3}#ifndef {1}
+#define {1}
+#include "torsor.h"
+#ifdef __cplusplus
+extern "C"
+#else
+extern
+#endif
+const torsor_module torsor_module_{2}; // for torsor_library_link
+#endif
+)",
+                     getProducer().str(), guard, name, list);
+}
+
+/// The linkers to try: a compiler driver knows where the system's libraries
+/// are, a linker alone is told.
+static std::vector<std::vector<std::string>>
+listLinkers(const std::string &object, const std::string &output) {
+  std::vector<std::vector<std::string>> commands;
+  for (const char *name : {"cc", "gcc", "clang", "clang-22"})
+    if (auto path = llvm::sys::findProgramByName(name))
+      commands.push_back({*path, "-shared", "-o", output, object, "-lm"});
+  Dl_info libm = {};
+  dladdr(reinterpret_cast<void *>(static_cast<double (*)(double)>(&std::exp2)),
+         &libm);
+  for (const char *name :
+       {"ld.lld", "/usr/lib/llvm-22/bin/ld.lld", "ld.lld-22", "ld"})
+    if (auto path = llvm::sys::findProgramByName(name)) {
+      std::vector<std::string> command = {*path, "-shared", "-o", output,
+                                          object};
+      if (libm.dli_fname && llvm::StringRef(libm.dli_fname).contains("libm"))
+        command.push_back(libm.dli_fname);
+      commands.push_back(command);
+    }
+  return commands;
+}
+
+/// Links an object into a shared one at `path`, whole or not at all.
+static bool linkShared(const std::string &object, const std::string &path,
+                       std::string &error) {
+  std::string input = makeTemporaryName(path + ".o");
+  std::string output = makeTemporaryName(path);
+  std::string log = makeTemporaryName(path + ".log");
+  llvm::scope_exit cleanup([&] {
+    for (const std::string &file : {input, output, log})
+      unlink(file.c_str());
+  });
+  if (!writeWholeFile(input, object, error)) {
+    error = fmt::format("cannot write '{}': {}", path, error);
+    return false;
+  }
+  auto commands = listLinkers(input, output);
+  if (commands.empty()) {
+    error = "no linker was found (cc, gcc, clang, ld.lld or ld); install one, "
+            "or compile without --shared";
+    return false;
+  }
+  for (const auto &command : commands) {
+    std::vector<llvm::StringRef> arguments(command.begin(), command.end());
+    std::string message;
+    std::optional<llvm::StringRef> redirects[] = {
+        std::nullopt, llvm::StringRef(log), llvm::StringRef(log)};
+    int code = llvm::sys::ExecuteAndWait(command[0], arguments, std::nullopt,
+                                         redirects, 60, 0, &message);
+    if (code == 0 && rename(output.c_str(), path.c_str()) == 0)
+      return true;
+    std::string text, unread;
+    readWholeFile(log, text, unread);
+    error = fmt::format("'{}' cannot link '{}': {}{}", command[0], path,
+                        message, text);
+  }
+  return false;
+}
+
+bool torsor::compileToFiles(Compilation &compilation, const std::string &prefix,
+                            bool shared, std::vector<std::string> &written,
+                            std::string &error) {
+  std::string object;
+  if (!compilation.makeObject(object))
+    return false;
+  if (shared) {
+    written = {prefix + ".so"};
+    return linkShared(object, written[0], error);
+  }
+  mlir::ModuleOp schemes = compilation.emitSchemes();
+  mlir::ModuleOp kernels = compilation.formKernels();
+  std::string json = explainInJson(
+      gatherAllFacts(schemes, kernels, defaultExplainLength), schemes);
+  const std::pair<const char *, std::string> files[] = {
+      {".json", json},
+      {".h", makeHeader(kernels, compilation.getOptions().moduleName)},
+      {".o", object}};
+  for (const auto &[suffix, bytes] : files) {
+    std::string path = prefix + suffix;
+    if (!writeWholeFile(path, bytes, error)) {
+      error = fmt::format("cannot write '{}': {}", path, error);
+      // New files beside an old object would lie about it.
+      for (const std::string &other : written)
+        unlink(other.c_str());
+      written.clear();
+      return false;
+    }
+    written.push_back(path);
+  }
+  return true;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What `torsor compile` writes.
+#ifndef TORSOR_RUNTIME_JIT_OUTPUTS_H
+#define TORSOR_RUNTIME_JIT_OUTPUTS_H
+
+#include "runtime/jit/Compilation.h"
+
+#include <string>
+#include <vector>
+
+namespace torsor {
+
+/// A C identifier from the stem of a file: what may not stand in one becomes
+/// '_', and "_" comes first where it would begin with a digit.
+std::string makeModuleName(llvm::StringRef path);
+
+/// Compiles and writes <prefix>.o, <prefix>.h and <prefix>.json, or with
+/// `shared` <prefix>.so; all of them or, after a failure, none that is half
+/// written. The compilation's options must name the module, and ask for the
+/// entry of a shared object. False: the compilation's messages or `error` say
+/// why. `written` lists the files.
+bool compileToFiles(Compilation &compilation, const std::string &prefix,
+                    bool shared, std::vector<std::string> &written,
+                    std::string &error);
+
+} // namespace torsor
+
+#endif // TORSOR_RUNTIME_JIT_OUTPUTS_H

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// `torsor bench`: the speed of a kernel as a share of what the machine can do.
+#include "bench/Meters.h"
+#include "bench/Yardstick.h"
+#include "runtime/jit/Explain.h"
+#include "runtime/jit/ObjectLoader.h"
+#include "tools/torsor/BenchData.h"
+#include "tools/torsor/Commands.h"
+#include "tools/torsor/Failure.h"
+#include "tools/torsor/Options.h"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+using namespace torsor;
+using nlohmann::ordered_json;
+
+namespace {
+
+struct BenchOptions {
+  SourceOptions source;
+  std::string kernel = "prefill", dtype = "f32", heads = "8/2", target;
+  int64_t batch = 1, queries = 0, keys = 2048, threads = 1;
+  int rounds = 7;
+  double seconds = 1;
+  bool json = false;
+};
+
+/// The hand-written kernel on problems that it can do.
+struct Yardstick {
+  std::vector<float> q, k, v, o, cosine, sine;
+  YardstickProblem problem;
+
+  Yardstick(const BenchShape &shape, bool causal)
+      : q(shape.heads * shape.keys * shape.head, 0.5f),
+        k(shape.groups * shape.keys * shape.head, 0.25f), v(k), o(q),
+        cosine(shape.keys * shape.head / 2, 1.0f), sine(cosine.size(), 0.0f),
+        problem{q.data(),      k.data(),    v.data(),    o.data(),
+                cosine.data(), sine.data(), shape.heads, shape.groups,
+                shape.keys,    shape.head,  causal} {}
+};
+
+/// One run of the command.
+class Bench {
+public:
+  explicit Bench(const BenchOptions &options) : options(options) {}
+  void run();
+
+private:
+  const BenchOptions &options;
+  BenchShape shape;
+  SchemeFacts facts;
+  torsor_library *library = nullptr;
+  std::unique_ptr<BenchCall> call;
+  double compileSeconds = 0;
+  ordered_json result;
+
+  void readShape();
+  void compile();
+  void measure();
+  double countFlops() const;
+  void print() const;
+};
+
+} // namespace
+
+void Bench::readShape() {
+  std::tie(shape.heads, shape.groups) = parseHeads(options.heads);
+  shape.dtype = parseType(options.dtype);
+  shape.decode = options.kernel == "decode";
+  shape.batch = options.batch;
+  shape.keys = options.keys;
+  shape.queries = options.queries ? options.queries
+                  : shape.decode  ? 1
+                                  : options.keys;
+  shape.threads = options.threads;
+  if (shape.queries > shape.keys)
+    failUsage(fmt::format("--queries {} --keys {}: the queries are the last of "
+                          "the keys, so there cannot be more of them",
+                          shape.queries, shape.keys));
+}
+
+void Bench::compile() {
+  CompileOptions compile;
+  compile.kernel.q = compile.kernel.k = compile.kernel.v = compile.kernel.o =
+      options.dtype;
+  compile.target = options.target;
+  compile.operations = shape.decode ? 1u << TORSOR_DECODE | 1u << TORSOR_APPEND
+                                    : 1u << TORSOR_PREFILL;
+  auto compilation = startCompilation(options.source, compile);
+  std::string object;
+  compilation->makeObject(object);
+  finishStep(*compilation, options.source);
+  compileSeconds = compilation->getSeconds();
+  auto all =
+      gatherAllFacts(compilation->emitSchemes(), compilation->formKernels(), 1);
+  if (all.size() != 1) {
+    std::vector<std::string> names;
+    for (const SchemeFacts &scheme : all)
+      names.push_back(scheme.name);
+    failUser(fmt::format("the file has several schemes; choose one with "
+                         "--scheme: {}",
+                         fmt::join(names, ", ")));
+  }
+  facts = std::move(all.front());
+  shape.head = facts.head;
+  shape.value = facts.value;
+  checkStatus(loadObject(object, options.source.path, &library),
+              "cannot load the compiled code");
+}
+
+/// Useful flops: two products for each pair that the mask shows.
+double Bench::countFlops() const {
+  double pairs = 0;
+  for (int64_t i = shape.keys - shape.queries; i < shape.keys; ++i)
+    pairs += countKeys(facts.visible, i, shape.keys);
+  return 2 * pairs * static_cast<double>(shape.head + shape.value) *
+         static_cast<double>(shape.heads * shape.batch);
+}
+
+/// Runs `body(thread)` on every thread of the pool.
+template <typename F>
+static void onAllThreads(const torsor_executor &pool, F &&body) {
+  auto trampoline = [](void *argument, int64_t begin, int64_t end, int64_t) {
+    for (int64_t n = begin; n < end; ++n)
+      (*static_cast<std::remove_reference_t<F> *>(argument))(n);
+  };
+  pool.loop(pool.context, pool.workers, trampoline, &body);
+}
+
+void Bench::measure() {
+  call = std::make_unique<BenchCall>(library, shape);
+  const torsor_executor &pool = call->getPool();
+  bool narrow = call->getVariant() == "x86-64-v3";
+  FmaKind kind =
+      narrow ? FmaKind::Vector256
+             : getBestFma(shape.dtype == TORSOR_BF16 &&
+                          call->getVariant().find("bf16") != std::string::npos);
+  int64_t bytes = shape.batch * shape.groups * shape.keys *
+                  (shape.head + shape.value) * getElementBytes(shape.dtype);
+  std::optional<ReadMeter> meter;
+  if (shape.decode)
+    meter.emplace(bytes, static_cast<int>(shape.threads));
+  bool whole = facts.visible.size() == 1 && facts.full.size() == 1 &&
+               !facts.causal && !facts.needsTile &&
+               countKeys(facts.visible, 0, shape.keys) ==
+                   static_cast<double>(shape.keys);
+  std::optional<Yardstick> yardstick;
+  std::optional<YardstickMemory> memory;
+  if (!shape.decode && shape.dtype == TORSOR_F32 && shape.threads == 1 &&
+      shape.batch == 1 && shape.queries == shape.keys &&
+      shape.head == shape.value && (shape.head == 64 || shape.head == 128) &&
+      (whole || (facts.causal && facts.window < 0 && !facts.needsTile))) {
+    yardstick.emplace(shape, facts.causal);
+    memory.emplace(yardstick->problem);
+  }
+
+  // Units of work of at least a millisecond, so that the clock's grain and the
+  // start of a loop do not count.
+  call->run();
+  bool wall = shape.threads > 1;
+  double begin = getWallSeconds();
+  call->run();
+  double once = std::max(getWallSeconds() - begin, 1e-7);
+  int repeats = static_cast<int>(std::clamp(1e-3 / once, 1.0, 10000.0));
+  constexpr int64_t iterations = 50000;
+  std::vector<Subject> subjects;
+  subjects.push_back({"kernel", [&] {
+                        for (int n = 0; n < repeats; ++n)
+                          call->run();
+                      }});
+  subjects.push_back(
+      {"peak", [&] {
+         onAllThreads(pool, [&](int64_t) { runFmaLoop(kind, iterations); });
+       }});
+  if (meter)
+    subjects.push_back({"read", [&] {
+                          onAllThreads(pool, [&](int64_t n) {
+                            meter->run(static_cast<int>(n));
+                          });
+                        }});
+  if (yardstick)
+    subjects.push_back({"yardstick", [&] {
+                          runYardstick(narrow ? YardstickIsa::Avx2
+                                              : getBestYardstick(),
+                                       yardstick->problem, *memory);
+                        }});
+  measureInterleaved(subjects, options.rounds, options.seconds, wall);
+
+  double seconds = subjects[0].best / repeats;
+  double peak = runFmaLoop(kind, 1) * iterations *
+                static_cast<double>(shape.threads) / subjects[1].best;
+  double flops = countFlops();
+  result["file"] = options.source.path;
+  result["scheme"] = facts.name;
+  result["kernel"] = options.kernel;
+  result["dtype"] = options.dtype;
+  result["variant"] = call->getVariant();
+  result["heads"] = shape.heads;
+  result["groups"] = shape.groups;
+  result["head_width"] = shape.head;
+  result["value_width"] = shape.value;
+  result["batch"] = shape.batch;
+  result["queries"] = shape.queries;
+  result["keys"] = shape.keys;
+  result["threads"] = shape.threads;
+  result["seconds"] = seconds;
+  result["median_seconds"] = subjects[0].getMedian() / repeats;
+  result["gflops"] = flops / seconds * 1e-9;
+  result["peak_gflops"] = peak * 1e-9;
+  result["peak_of"] = getName(kind);
+  result["fraction_of_peak"] = flops / seconds / peak;
+  if (meter) {
+    double bandwidth =
+        static_cast<double>(meter->getBytes()) / subjects[2].best;
+    result["gbytes_per_second"] = bytes / seconds * 1e-9;
+    result["read_bandwidth"] = bandwidth * 1e-9;
+    result["fraction_of_bandwidth"] = bytes / seconds / bandwidth;
+    result["fraction_of_roofline"] =
+        std::max(bytes / bandwidth, flops / peak) / seconds;
+  }
+  if (yardstick) {
+    double best = subjects.back().best;
+    result["yardstick_gflops"] = flops / best * 1e-9;
+    result["ratio_to_yardstick"] = best / seconds;
+  }
+  result["compile_ms"] = compileSeconds * 1e3;
+}
+
+void Bench::print() const {
+  if (options.json) {
+    fmt::print("{}\n", result.dump(1));
+    return;
+  }
+  auto real = [&](const char *key) { return result[key].get<double>(); };
+  fmt::print("{} of {} ({}, {}), {}/{} heads {}|{} wide, batch {}, {} queries, "
+             "{} keys, {} thread{}\n",
+             options.kernel, facts.name, options.dtype, call->getVariant(),
+             shape.heads, shape.groups, shape.head, shape.value, shape.batch,
+             shape.queries, shape.keys, shape.threads,
+             shape.threads == 1 ? "" : "s");
+  auto row = [](const char *what, const std::string &text) {
+    fmt::print("  {:<22}{}\n", what, text);
+  };
+  row("time", fmt::format("{:.4g} ms (median {:.4g} ms)", 1e3 * real("seconds"),
+                          1e3 * real("median_seconds")));
+  row("useful work",
+      fmt::format("{:.1f} GFLOP/s = {:.1f} % of the measured "
+                  "peak of {:.1f} ({})",
+                  real("gflops"), 100 * real("fraction_of_peak"),
+                  real("peak_gflops"), result["peak_of"].get<std::string>()));
+  if (shape.decode) {
+    row("keys and values read",
+        fmt::format("{:.1f} GB/s = {:.1f} % of the measured {:.1f}",
+                    real("gbytes_per_second"),
+                    100 * real("fraction_of_bandwidth"),
+                    real("read_bandwidth")));
+    row("of the roofline",
+        fmt::format("{:.1f} %", 100 * real("fraction_of_roofline")));
+  }
+  if (result.contains("ratio_to_yardstick"))
+    row("hand-written kernel",
+        fmt::format("{:.1f} GFLOP/s; this one runs {:.2f} times as fast",
+                    real("yardstick_gflops"), real("ratio_to_yardstick")));
+  row("compiled in", fmt::format("{:.0f} ms", real("compile_ms")));
+}
+
+void Bench::run() {
+  readShape();
+  compile();
+  measure();
+  print();
+  call.reset();
+  torsor_library_destroy(library);
+}
+
+void torsor::addBenchCommand(CLI::App &app) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App *command = app.add_subcommand(
+      "bench", "Time a kernel against the measured ceilings of this machine");
+  command->footer(
+      "\nThe peak of multiply-adds, the read bandwidth of memory and, where it "
+      "can, a\nhand-written kernel are measured in turn with the kernel in the "
+      "same run, since\nclock rates drift. One thread is timed by its CPU "
+      "time.");
+  addSourceOptions(*command, options->source);
+  command->add_option("--kernel", options->kernel, "prefill or decode")
+      ->check(CLI::IsMember({"prefill", "decode"}))
+      ->capture_default_str();
+  command->add_option("--dtype", options->dtype, "Type of q, k, v and o")
+      ->type_name("f32|bf16|f16")
+      ->capture_default_str();
+  command->add_option("--heads", options->heads, "Heads of queries and of keys")
+      ->type_name("H/G")
+      ->capture_default_str();
+  auto count = [&](const char *name, int64_t &value, const char *help) {
+    return command->add_option(name, value, help)
+        ->type_name("N")
+        ->check(CLI::Range(int64_t{1}, int64_t{1} << 24));
+  };
+  count("--batch", options->batch, "Sequences")->capture_default_str();
+  count("--queries", options->queries,
+        "Queries of a sequence; by default all keys, for decode 1");
+  count("--keys", options->keys, "Keys of a sequence")->capture_default_str();
+  count("--threads", options->threads, "Threads")->capture_default_str();
+  command
+      ->add_option("--rounds", options->rounds,
+                   "Times that everything is measured at least")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100000));
+  command
+      ->add_option("--seconds", options->seconds, "Seconds to go on measuring")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  command
+      ->add_option("--target", options->target,
+                   "Machine level; by default that of this CPU")
+      ->type_name("LEVEL");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([options] { Bench(*options).run(); });
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A compiled scheme with made-up data of a given size, ready to be timed.
+#ifndef TORSOR_TOOLS_TORSOR_BENCHDATA_H
+#define TORSOR_TOOLS_TORSOR_BENCHDATA_H
+
+#include "tools/support/Npy.h"
+
+#include <deque>
+#include <string>
+#include <vector>
+
+namespace torsor {
+
+struct BenchShape {
+  int64_t heads = 8, groups = 2, batch = 1, queries = 2048, keys = 2048;
+  int64_t head = 0, value = 0, threads = 1;
+  torsor_dtype dtype = TORSOR_F32;
+  bool decode = false;
+};
+
+/// One call, set up once. All functions throw a Failure.
+class BenchCall {
+public:
+  /// The library holds one scheme.
+  BenchCall(torsor_library *library, const BenchShape &shape);
+  ~BenchCall();
+  BenchCall(const BenchCall &) = delete;
+  BenchCall &operator=(const BenchCall &) = delete;
+
+  void run();
+  const torsor_executor &getPool() const { return pool; }
+  const std::string &getVariant() const { return variant; }
+  const float *getQ() const { return q.as<float>(); }
+
+private:
+  BenchShape shape;
+  Array q, k, v, o;
+  torsor_scheme *scheme = nullptr;
+  torsor_instance *instance = nullptr;
+  torsor_cache *cache = nullptr;
+  torsor_executor pool = {};
+  std::string variant;
+  std::deque<Array> arrays;
+  std::deque<std::string> names;
+  std::vector<torsor_binding> params, inputs, keyInputs;
+  std::vector<torsor_sequence> sequences;
+  torsor_batch batch = {};
+  torsor_call call = {};
+
+  void makeArguments();
+  torsor_tensor makeArgument(const torsor_argument &argument, int64_t tokens);
+  void fillCache();
+};
+
+} // namespace torsor
+
+#endif // TORSOR_TOOLS_TORSOR_BENCHDATA_H

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Options that several commands share, and the steps that all begin with.
+#include "tools/torsor/Options.h"
+
+#include "runtime/jit/Files.h"
+#include "tools/torsor/Failure.h"
+
+#include "llvm/Support/Path.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <fmt/format.h>
+
+using namespace torsor;
+
+void torsor::addSourceOptions(CLI::App &command, SourceOptions &options) {
+  command
+      .add_option("FILE", options.path,
+                  "A .torsor file; - reads standard input")
+      ->required();
+  command
+      .add_option("--scheme", options.scheme,
+                  "The scheme or stack to take; by default every scheme "
+                  "whose arguments have values, and the stacks")
+      ->type_name("NAME");
+  command
+      .add_option("--set", options.settings,
+                  "Gives an argument of the scheme a value: an expression of "
+                  "constants, as --set base=500_000; can be repeated")
+      ->type_name("NAME=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
+  command
+      .add_option("--head-width", options.head,
+                  "Width of q and k, where the scheme leaves it open")
+      ->type_name("D")
+      ->check(CLI::Range(int64_t{1}, int64_t{1024}));
+  command
+      .add_option("--value-width", options.value,
+                  "Width of v and o, where the scheme leaves it open")
+      ->type_name("V")
+      ->check(CLI::Range(int64_t{1}, int64_t{1024}));
+  command
+      .add_option("--layers", options.layers,
+                  "Number of layers of a stack that leaves it open")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{1}, int64_t{100000}));
+  command
+      .add_option("--prelude", options.prelude,
+                  "A standard library to use in place of the one built in")
+      ->type_name("FILE");
+  command.add_flag("--remarks", options.remarks,
+                   "Also print what the compiler decided, and why");
+  command.add_flag("--werror", options.warningsAreErrors,
+                   "Treat warnings as errors");
+}
+
+std::pair<int64_t, int64_t> torsor::parseHeads(const std::string &text) {
+  auto parse = [&](llvm::StringRef part) -> int64_t {
+    int64_t value = 0;
+    if (part.getAsInteger(10, value) || value < 1 || value > 65536)
+      failUsage(fmt::format("--heads {}: write the numbers of query heads and "
+                            "of key heads, as 8/2, or one number for both",
+                            text));
+    return value;
+  };
+  auto [first, second] = llvm::StringRef(text).split('/');
+  int64_t heads = parse(first);
+  int64_t groups = second.empty() && !llvm::StringRef(text).contains('/')
+                       ? heads
+                       : parse(second);
+  if (heads % groups)
+    failUsage(
+        fmt::format("--heads {}: {} query heads cannot share {} key heads "
+                    "evenly; the first number must be a multiple of the "
+                    "second",
+                    text, heads, groups));
+  return {heads, groups};
+}
+
+torsor_dtype torsor::parseType(const std::string &text) {
+  if (text == "f32")
+    return TORSOR_F32;
+  if (text == "bf16")
+    return TORSOR_BF16;
+  if (text == "f16")
+    return TORSOR_F16;
+  failUsage(
+      fmt::format("'{}' is no type of tensors; write f32, bf16 or f16", text));
+}
+
+std::shared_ptr<const SourceFile> torsor::readSource(const std::string &path) {
+  std::string text, error;
+  bool standard = path == "-";
+  if (!readWholeFile(standard ? "/dev/stdin" : path, text, error))
+    failUser(fmt::format("cannot read '{}': {}", path, error));
+  // Imports of standard input are looked up where the user is.
+  std::string folder = llvm::sys::path::parent_path(path).str();
+  return std::make_shared<SourceFile>(standard ? "<stdin>" : path,
+                                      std::move(text),
+                                      folder.empty() ? "." : folder);
+}
+
+std::unique_ptr<Compilation>
+torsor::startCompilation(const SourceOptions &options, CompileOptions compile) {
+  compile.scheme = options.scheme;
+  compile.check.head = compile.kernel.head = options.head;
+  compile.check.value = compile.kernel.value = options.value;
+  compile.check.layers = options.layers;
+  compile.remarks = options.remarks;
+  compile.warningsAreErrors = options.warningsAreErrors;
+  for (const std::string &setting : options.settings) {
+    auto [name, value] = llvm::StringRef(setting).split('=');
+    if (name.trim().empty() || value.trim().empty())
+      failUsage(fmt::format("--set {}: write NAME=VALUE", setting));
+    compile.check.settings.push_back({name.trim().str(), value.trim().str()});
+  }
+  if (!options.prelude.empty()) {
+    auto read = readSource(options.prelude);
+    auto prelude = std::make_shared<SourceFile>(
+        read->getName().str(), read->getText().str(), read->getFolder().str());
+    prelude->setPrelude();
+    compile.prelude = prelude;
+  }
+  return std::make_unique<Compilation>(readSource(options.path),
+                                       std::move(compile));
+}
+
+void torsor::finishStep(Compilation &compilation,
+                        const SourceOptions &options) {
+  DiagnosticList &list = compilation.getDiagnostics();
+  bool failed = list.hasErrors();
+  for (const Diagnostic *diagnostic : list.sorted()) {
+    if (diagnostic->level == DiagnosticLevel::Remark && !options.remarks)
+      continue;
+    failed |= options.warningsAreErrors &&
+              diagnostic->level == DiagnosticLevel::Warning;
+    fmt::print(stderr, "{}", printDiagnostic(*diagnostic));
+  }
+  if (!compilation.getInternalError().empty())
+    failInternal(compilation.getInternalError());
+  if (failed)
+    throw Failure(exitUser, "");
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Options that several commands share.
+#ifndef TORSOR_TOOLS_TORSOR_OPTIONS_H
+#define TORSOR_TOOLS_TORSOR_OPTIONS_H
+
+#include "runtime/jit/Compilation.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace torsor {
+
+/// The file, and what the command line fixes of it.
+struct SourceOptions {
+  std::string path;
+  std::string scheme;
+  std::vector<std::string> settings;
+  int64_t head = 0, value = 0, layers = 0;
+  std::string prelude;
+  std::string color;
+  bool remarks = false, warningsAreErrors = false;
+};
+
+/// Adds FILE, --scheme, --set, --head-width, --value-width and what goes with
+/// them.
+void addSourceOptions(CLI::App &command, SourceOptions &options);
+
+/// Parses `8/2` or `8`: heads of queries and of keys. Throws a usage failure.
+std::pair<int64_t, int64_t> parseHeads(const std::string &text);
+
+/// The element type an option names. Throws a usage failure.
+torsor_dtype parseType(const std::string &text);
+
+/// Reads a file, `-` being standard input. Throws a user failure.
+std::shared_ptr<const SourceFile> readSource(const std::string &path);
+
+/// Starts the compilation of what the options name.
+std::unique_ptr<Compilation> startCompilation(const SourceOptions &options,
+                                              CompileOptions compile = {});
+
+/// Prints the messages so far to standard error, and throws if they, or an
+/// internal failure, leave nothing to go on with.
+void finishStep(Compilation &compilation, const SourceOptions &options);
+
+} // namespace torsor
+
+#endif // TORSOR_TOOLS_TORSOR_OPTIONS_H

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The exact meaning of a scheme on the arrays of `torsor run`.
+#ifndef TORSOR_TOOLS_TORSOR_RUNREFERENCE_H
+#define TORSOR_TOOLS_TORSOR_RUNREFERENCE_H
+
+#include "tools/torsor/RunInputs.h"
+
+namespace torsor {
+
+class SchemeOp;
+
+/// Evaluates the scheme in f64 on what the kernel reads. `o` and `lse` become
+/// f64 arrays. Throws a Failure.
+void runReference(SchemeOp scheme, const RunInputs &inputs, Array &o,
+                  Array &lse);
+
+} // namespace torsor
+
+#endif // TORSOR_TOOLS_TORSOR_RUNREFERENCE_H
