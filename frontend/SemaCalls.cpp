@@ -309,6 +309,9 @@ Meaning Sema::callFunction(const FunctionItem *item,
                   fmt::format("'{}' calls itself; the language has no "
                               "recursion",
                               item->name.text.str()));
+  // A call is worth many small steps.
+  if (!spend(env, call, 16))
+    return Meaning();
   Env inner = makeFileEnv(item, env.where);
   inner.scheme = env.scheme;
   inner.definition = item;

@@ -54,6 +54,8 @@ Meaning Sema::evalFor(const ForExpr *e, Env &env) {
   vector.length = *count;
   bool poisoned = false;
   for (int64_t p = 0; p != *count && !poisoned; ++p) {
+    if (!spend(env, e->range, 3))
+      poisoned = true;
     env.locals[e->name.text] = {
         {graph.integer(p, e->name.range), Interval::exactly(Integer(p))}, {}};
     Meaning element = evalNumber(e->body, env);
@@ -107,6 +109,8 @@ Meaning Sema::evalSum(const SumExpr *e, Env &env) {
 Meaning Sema::evalCountedSum(const SumExpr *e, int64_t count, Env &env) {
   std::vector<Meaning> terms;
   for (int64_t p = 0; p != count; ++p) {
+    if (!spend(env, e->range, 3))
+      break;
     env.locals[e->name.text] = {
         {graph.integer(p, e->name.range), Interval::exactly(Integer(p))}, {}};
     Meaning term = eval(e->body, env);

@@ -107,10 +107,13 @@ void Sema::warnFuture(SchemeState &state) {
 }
 
 /// The constant of `if c then x else 0`, or of either order, that hides pairs.
-static const Node *findHidingConstant(const Node *node) {
+static const Node *findHidingConstant(const Node *node,
+                                      llvm::DenseSet<const Node *> &seen) {
+  if (!seen.insert(node).second)
+    return nullptr;
   if (node->op == NodeOp::Add || node->op == NodeOp::Sub) {
     for (const Node *operand : node->operands)
-      if (const Node *found = findHidingConstant(operand))
+      if (const Node *found = findHidingConstant(operand, seen))
         return found;
     return nullptr;
   }
@@ -130,7 +133,7 @@ static const Node *findHidingConstant(const Node *node) {
     const Node *value = node->operands[arm];
     if (value->isConstant() && value->asReal() <= -1e4)
       return value;
-    if (const Node *found = findHidingConstant(value))
+    if (const Node *found = findHidingConstant(value, seen))
       return found;
   }
   return nullptr;
@@ -138,7 +141,9 @@ static const Node *findHidingConstant(const Node *node) {
 
 void Sema::warnMaskBias(SchemeState &state) {
   const Scheme &scheme = state.scheme;
-  const Node *found = scheme.bias ? findHidingConstant(scheme.bias) : nullptr;
+  llvm::DenseSet<const Node *> seen;
+  const Node *found =
+      scheme.bias ? findHidingConstant(scheme.bias, seen) : nullptr;
   if (!found)
     return;
   bool here = found->range.file == state.item.range.file &&
