@@ -8,6 +8,8 @@
 
 #include "mlir/IR/AffineExpr.h"
 
+#include "llvm/ADT/SmallPtrSet.h"
+
 #include <limits>
 
 using namespace mlir;
@@ -65,6 +67,30 @@ FieldAttr fieldOf(SchemePlan &plan, Operation *declaration) {
       isa<ParamOp>(declaration) && contractReads(plan, declaration));
 }
 
+/// What attention reads at keys that lie in a cache: all that the pair regions
+/// read of them, and their times unless they have been acted on.
+llvm::SmallPtrSet<Operation *, 16> readAtCachedKeys(SchemePlan &plan) {
+  SmallVector<Value> work;
+  for (Value root : {plan.mask, plan.init, plan.logit})
+    if (root)
+      work.push_back(root);
+  for (const PlannedBlock &block : plan.blocks)
+    if (!plan.keysActed && block.pairs.front().second >= 0)
+      work.push_back(block.pairs.front().unit->timeK);
+  llvm::SmallPtrSet<Operation *, 16> seen, found;
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (!op || !seen.insert(op).second)
+      continue;
+    for (Value operand : op->getOperands())
+      if (auto token = operand.getDefiningOp<TokenOp>())
+        if (token.getSide() == Side::Key && isa<TimeOp, ReadOp>(op))
+          found.insert(op->getOperand(0).getDefiningOp());
+    work.append(op->operand_begin(), op->operand_end());
+  }
+  return found;
+}
+
 /// k and v, the index, and what attention reads at cached keys.
 ArrayAttr streamsOf(SchemePlan &plan, ArrayRef<Attribute> arguments) {
   Builder b(plan.scheme.getContext());
@@ -81,10 +107,11 @@ ArrayAttr streamsOf(SchemePlan &plan, ArrayRef<Attribute> arguments) {
   add("k", plan.k, 0, axes({"G", std::to_string(plan.head)}));
   add("v", plan.v, 0, axes({"G", std::to_string(plan.value)}));
   add("index", b.getI64Type(), TORSOR_ARG_OPTIONAL, axes({}));
-  for (Attribute attribute : arguments) {
+  auto read = readAtCachedKeys(plan);
+  for (auto [attribute, declaration] :
+       llvm::zip(arguments, plan.arguments.getAll())) {
     auto field = cast<FieldAttr>(attribute);
-    if (field.getStage() == TORSOR_PER_TOKEN &&
-        (field.getSides() & TORSOR_KEY))
+    if (read.contains(declaration))
       add(field.getName(), field.getType(),
           field.getFlags() | TORSOR_ARG_OPTIONAL, field.getAxes());
   }

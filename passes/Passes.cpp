@@ -50,7 +50,10 @@ void buildKernelPipeline(OpPassManager &manager,
   form.value = options.value;
   form.f32Reference = options.f32Reference;
   manager.addPass(createFormKernels(form));
-  manager.addPass(createCSEPass());
+  OpPassManager &kernels = manager.nest<func::FuncOp>();
+  kernels.addPass(createNarrowPair());
+  kernels.addPass(createDeriveTiles());
+  kernels.addPass(createCSEPass());
 }
 
 void registerTorsorPasses() {
