@@ -262,7 +262,7 @@ const char *torsor_status_name(torsor_status status) {
       "ok",     "invalid",  "shape",   "dtype",       "stride",  "range",
       "name",   "contract", "value",   "unsupported", "version", "machine",
       "memory", "io",       "compile", "device",      "internal"};
-  int number = int(status);
+  int32_t number = numberOf(status);
   return number < 0 || number > TORSOR_INTERNAL ? "unknown" : names[number];
 }
 

@@ -124,6 +124,14 @@ template <class T> void destroy(T *object) {
 /// 64-byte aligned memory, `bytes` rounded up; freed with std::free.
 void *allocateAligned(int64_t bytes);
 
+/// The number a host gave for an enumerator, which may be none of them.
+template <class Enum> int32_t numberOf(const Enum &value) {
+  static_assert(sizeof value == sizeof(int32_t), "as C has it");
+  int32_t number;
+  std::memcpy(&number, &value, sizeof number);
+  return number;
+}
+
 /// Rounds up to a multiple of 64.
 inline int64_t alignUp(int64_t bytes) { return (bytes + 63) & ~int64_t(63); }
 

@@ -28,7 +28,7 @@ torsor_status Call::check(const torsor_call *from) {
 
 torsor_status Call::readCall(const torsor_call *from) {
   if (op < TORSOR_ATTEND || op > TORSOR_STEP)
-    return fail(TORSOR_INVALID, "%d is no operation", int(op));
+    return fail(TORSOR_INVALID, "%d is no operation", op);
   if (torsor_status status = readStruct(from, call, "call"))
     return status;
   if (call.flags)

@@ -11,7 +11,7 @@ namespace torsor {
 
 class Call {
 public:
-  Call(torsor_plan &plan, const torsor_instance &instance, torsor_op op)
+  Call(torsor_plan &plan, const torsor_instance &instance, int32_t op)
       : plan(plan), instance(instance), scheme(*instance.scheme), op(op),
         name(opName(op)) {}
 
@@ -79,7 +79,7 @@ private:
   torsor_plan &plan;
   const torsor_instance &instance;
   const torsor_scheme &scheme;
-  torsor_op op;
+  int32_t op;
   const char *name;
   torsor_call call = {};
   bool hasBatch = false;

@@ -14,7 +14,8 @@ torsor_status Call::checkInputs() {
   int64_t count = scheme.arguments.size();
   if (!plan.given.resize(count))
     return failMemory(count);
-  std::memset(plan.given.data(), 0, size_t(count));
+  for (uint8_t &given : plan.given)
+    given = 0;
   torsor_status status = bindList(batch.inputs, batch.input_count, true);
   if (!status)
     status = bindList(call.inputs, call.input_count, false);

@@ -132,14 +132,14 @@ torsor_status Call::failRun(int64_t number, const torsor_sequence &s) const {
   if (s.query_start < 0 || s.query_length > tokens ||
       s.query_start > tokens - s.query_length)
     return fail(TORSOR_RANGE,
-                "%s: sequence %lld: its tokens are %lld ... %lld "
-                "of row %lld, but a row has %lld",
-                name, (long long)number, (long long)s.query_start,
-                (long long)s.query_start + s.query_length - 1,
-                (long long)s.query_row, (long long)tokens);
+                "%s: sequence %lld: its %lld tokens begin at %lld of row %lld, "
+                "but a row has %lld",
+                name, (long long)number, (long long)s.query_length,
+                (long long)s.query_start, (long long)s.query_row,
+                (long long)tokens);
   if (s.key_length < 0 || s.key_length > INT32_MAX)
     return text("key_length", s.key_length, "it must be 0 to", INT32_MAX);
-  if (!merges()) {
+  if (!merges() && (s.key_length || s.key_start || s.key_row)) {
     if (s.key_row < 0 || s.key_row >= keyRows)
       return text("key_row", s.key_row,
                   cached() ? "the rows of the cache are"
@@ -148,12 +148,11 @@ torsor_status Call::failRun(int64_t number, const torsor_sequence &s) const {
     if (s.key_start < 0 || s.key_length > keyTokens ||
         s.key_start > keyTokens - s.key_length)
       return fail(TORSOR_RANGE,
-                  "%s: sequence %lld: its keys are %lld ... "
-                  "%lld of row %lld, but a row has %lld %s",
-                  name, (long long)number, (long long)s.key_start,
-                  (long long)s.key_start + s.key_length - 1,
-                  (long long)s.key_row, (long long)keyTokens,
-                  cached() ? "slots" : "keys");
+                  "%s: sequence %lld: its %lld keys begin at %lld of row %lld, "
+                  "but a row has %lld %s",
+                  name, (long long)number, (long long)s.key_length,
+                  (long long)s.key_start, (long long)s.key_row,
+                  (long long)keyTokens, cached() ? "slots" : "keys");
   }
   if (op == TORSOR_DECODE && s.query_length > scheme.descriptor.decode_queries)
     return fail(TORSOR_UNSUPPORTED,

@@ -11,7 +11,7 @@ namespace {
 struct Composer {
   torsor_plan &plan;
   const torsor_scheme &scheme;
-  torsor_op op;
+  int32_t op;
   const int64_t *slots;
   int64_t shared = 0; // bytes of the workspace so far
 
@@ -164,8 +164,7 @@ torsor_status Composer::compose() {
 
 } // namespace
 
-torsor_status composePlan(torsor_plan &plan, torsor_op op,
-                          const int64_t *slots) {
+torsor_status composePlan(torsor_plan &plan, int32_t op, const int64_t *slots) {
   plan.kernelCount = 0;
   plan.info = torsor_plan_info();
   plan.scratchAt = plan.scratchBytes = 0;

@@ -51,7 +51,7 @@ static torsor_status findWorkspace(torsor_plan &plan) {
 }
 
 torsor_status setPlan(torsor_plan &plan, const torsor_instance &instance,
-                      torsor_op op, const torsor_call *call, int64_t workers) {
+                      int32_t op, const torsor_call *call, int64_t workers) {
   plan.reset();
   constexpr int64_t limit = 1 << 20;
   if (workers < 1 || workers > limit)
@@ -94,7 +94,7 @@ void runPlan(const torsor_plan &plan, uint32_t number, int64_t begin,
 }
 
 /// One shape for all sequences, planned by one kernel: its bytes.
-static torsor_status sizeKernel(torsor_plan &plan, torsor_op op,
+static torsor_status sizeKernel(torsor_plan &plan, int32_t op,
                                 int64_t sequences, int64_t queries,
                                 int64_t keys, int64_t &bytes) {
   torsor_sequence s = {};
@@ -115,7 +115,7 @@ static torsor_status sizeKernel(torsor_plan &plan, torsor_op op,
 }
 
 /// Whether keys are fresh or cached, the larger.
-static torsor_status sizeAttention(torsor_plan &plan, torsor_op op,
+static torsor_status sizeAttention(torsor_plan &plan, int32_t op,
                                    int64_t sequences, int64_t queries,
                                    int64_t keys, int64_t &bytes) {
   for (bool cached : {false, true}) {
@@ -131,9 +131,8 @@ static torsor_status sizeAttention(torsor_plan &plan, torsor_op op,
 
 /// A batch may mix prompts and short sequences, so that both kernels' parts lie
 /// side by side: their sum is an upper bound, whatever the mix.
-static torsor_status sizePlan(torsor_plan &plan, torsor_op op,
-                              int64_t sequences, int64_t queries, int64_t keys,
-                              int64_t &bytes) {
+static torsor_status sizePlan(torsor_plan &plan, int32_t op, int64_t sequences,
+                              int64_t queries, int64_t keys, int64_t &bytes) {
   const torsor_scheme &scheme = *plan.instance->scheme;
   int64_t count = scheme.tensorCount();
   if (!plan.tensors.resize(count) || !plan.appendTensors.resize(count))
@@ -210,7 +209,7 @@ torsor_status torsor_plan_set(torsor_plan *plan,
   if (!instance)
     status = fail(TORSOR_INVALID, "instance is null");
   if (!status)
-    status = setPlan(*plan, *instance, op, call, workers);
+    status = setPlan(*plan, *instance, numberOf(op), call, workers);
   else
     plan->reset();
   if (status) {
@@ -243,12 +242,14 @@ torsor_status torsor_plan_run(const torsor_plan *plan, uint32_t phase,
   return TORSOR_OK;
 }
 
-torsor_status torsor_plan_bytes(const torsor_instance *instance, torsor_op op,
-                                int64_t sequences, int64_t queries,
-                                int64_t keys, int64_t workers, int64_t *bytes) {
+torsor_status torsor_plan_bytes(const torsor_instance *instance,
+                                torsor_op operation, int64_t sequences,
+                                int64_t queries, int64_t keys, int64_t workers,
+                                int64_t *bytes) {
   if (!bytes)
     return fail(TORSOR_INVALID, "plan: bytes is null");
   *bytes = 0;
+  int32_t op = numberOf(operation);
   if (!instance)
     return fail(TORSOR_INVALID, "instance is null");
   constexpr int64_t limit = INT32_MAX;
@@ -260,7 +261,7 @@ torsor_status torsor_plan_bytes(const torsor_instance *instance, torsor_op op,
                 (long long)sequences, (long long)queries, (long long)keys,
                 (long long)workers);
   if (op < TORSOR_ATTEND || op > TORSOR_STEP)
-    return fail(TORSOR_INVALID, "%d is no operation", int(op));
+    return fail(TORSOR_INVALID, "%d is no operation", op);
   if (!(instance->scheme->ops >> op & 1))
     return fail(TORSOR_UNSUPPORTED, "%s: scheme '%s' was compiled without it",
                 opName(op), orEmpty(instance->scheme->descriptor.name));

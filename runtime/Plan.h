@@ -72,12 +72,11 @@ namespace torsor {
 
 /// Fills a plan whose instance, workers, sequences, tensors and parts stand:
 /// chooses kernels, has them plan, joins their phases. No workspace yet.
-torsor_status composePlan(torsor_plan &plan, torsor_op op,
-                          const int64_t *slots);
+torsor_status composePlan(torsor_plan &plan, int32_t op, const int64_t *slots);
 
 /// torsor_plan_set.
 torsor_status setPlan(torsor_plan &plan, const torsor_instance &instance,
-                      torsor_op op, const torsor_call *call, int64_t workers);
+                      int32_t op, const torsor_call *call, int64_t workers);
 
 /// The part of a phase that one worker runs.
 void runPlan(const torsor_plan &plan, uint32_t phase, int64_t begin,

@@ -127,7 +127,8 @@ torsor_status torsor_run(const torsor_instance *instance, torsor_op op,
   torsor_plan *plan = takePlan(*instance);
   if (!plan)
     return failMemory(sizeof(torsor_plan));
-  torsor_status status = setPlan(*plan, *instance, op, call, threads.workers);
+  torsor_status status =
+      setPlan(*plan, *instance, numberOf(op), call, threads.workers);
   if (!status)
     execute(*plan, threads);
   givePlan(*instance, plan);

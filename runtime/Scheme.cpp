@@ -33,7 +33,7 @@ static void appendScheme(Text &text, const torsor_scheme &scheme) {
 }
 
 static torsor_status findScheme(torsor_library *library, const char *name,
-                                torsor_dtype dtype, torsor_scheme **out) {
+                                int32_t dtype, torsor_scheme **out) {
   torsor_scheme *found = nullptr;
   Text matches, all;
   int64_t count = 0;
@@ -85,7 +85,7 @@ torsor_status torsor_library_find(torsor_library *library, const char *name,
   *out = nullptr;
   if (!library)
     return fail(TORSOR_INVALID, "library is null");
-  return findScheme(library, name, dtype, out);
+  return findScheme(library, name, numberOf(dtype), out);
 }
 
 int64_t torsor_library_layers(const torsor_library *library) {

@@ -34,8 +34,9 @@ torsor_status failExtent(const TensorRule &rule, const torsor_tensor &tensor,
                 rule.owner, rule.name, axis, is);
   if (what)
     return fail(TORSOR_SHAPE,
-                "%s: %s: the extent of axis %d is %lld, but %s is %lld",
-                rule.owner, rule.name, axis, is, what, want);
+                "%s: %s: the extent of axis %d is %lld, but it must be %lld, "
+                "as %s",
+                rule.owner, rule.name, axis, is, want, what);
   return fail(TORSOR_SHAPE,
               "%s: %s: the extent of axis %d is %lld, but it must be %lld",
               rule.owner, rule.name, axis, is, want);

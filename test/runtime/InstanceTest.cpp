@@ -27,8 +27,9 @@ TEST_F(Binding, NamesAndShapes) {
   expectOk(create());
   expectFailure(create(4, 3), TORSOR_INVALID, {"H is 4 and G is 3"});
   expectFailure(create(0, 0), TORSOR_INVALID, {"H is 0"});
-  expectFailure(create(6, 2), TORSOR_SHAPE,
-                {"instance: slope: the extent of axis 0 is 4, but H is 6"});
+  expectFailure(
+      create(6, 2), TORSOR_SHAPE,
+      {"instance: slope: the extent of axis 0 is 4, but it must be 6, as H"});
   params.push_back(params[0]);
   expectFailure(create(), TORSOR_NAME, {"param 'slope' is given twice"});
   params.pop_back();
@@ -309,9 +310,9 @@ TEST_F(CacheErrors, Storage) {
   fails(TORSOR_INVALID, {"v is given without k"});
   options = good, options.v.shape[2] = 8;
   fails(TORSOR_SHAPE,
-        {"v: the extent of axis 2 is 8, but the slots of k is 9"});
+        {"v: the extent of axis 2 is 8, but it must be 9, as the slots of k"});
   options = good, options.k.shape[1] = 3;
-  fails(TORSOR_SHAPE, {"k: the extent of axis 1 is 3, but G is 2"});
+  fails(TORSOR_SHAPE, {"k: the extent of axis 1 is 3, but it must be 2, as G"});
   options = good, options.k.dtype = TORSOR_F16;
   fails(TORSOR_DTYPE, {"cache: k is f16, but it must be f32"});
   options = good, options.k.strides[1] = 8;
@@ -340,7 +341,7 @@ TEST_F(CacheErrors, Streams) {
   fails(TORSOR_NAME, {"has no stream 'w'; it has 'k', 'v', 'pos', 'doc'"});
   options.stream_count = 1;
   streams[0].tensor.shape[1] = 8;
-  fails(TORSOR_SHAPE, {"pos: the extent of axis 1 is 8, but the slots of k"});
+  fails(TORSOR_SHAPE, {"pos: the extent of axis 1 is 8, but it must be 9"});
 }
 
 TEST_F(CacheErrors, Written) {

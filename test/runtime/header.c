@@ -73,7 +73,7 @@ int main(void) {
     ok = ok && o[n] == (float)(n + 3);
   call.k.shape[1] = 2;
   ok = ok && torsor_run(instance, TORSOR_ATTEND, &call, NULL) == TORSOR_SHAPE &&
-       strstr(torsor_error(), "but G is 1") != NULL;
+       strstr(torsor_error(), "as G") != NULL;
   torsor_instance_destroy(instance);
   torsor_scheme_destroy(found);
   torsor_library_destroy(library);
