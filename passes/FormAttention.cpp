@@ -2,6 +2,7 @@
 // Forms the kernels of a scheme out of its plan.
 #include "passes/BoundMasks.h"
 #include "passes/FormKernels.h"
+#include "passes/IntervalAnalysis.h"
 #include "passes/KernelRegions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -236,6 +237,15 @@ LogicalResult KernelFormer::formAttention(KernelFunction &kernel) {
   op.getLogit().takeBody(logit);
   op.getMask().takeBody(mask);
   op.getToeplitz().takeBody(toeplitz);
+  if (!bounds.needsTile) // No test of tiles can say more.
+    op->setAttr("maps_decide", b.getUnitAttr());
+  ClockOp clock = plan.arguments.getPosition();
+  if (!clock || isa<IntegerType>(clock.getType().getElement())) {
+    // A position that the scheme does not read is an index.
+    IntRange range = clock ? getClockRange(clock) : IntRange{0, maxIndex};
+    op->setAttr("position_low", b.getI64IntegerAttr(range.low));
+    op->setAttr("position_high", b.getI64IntegerAttr(range.high));
+  }
   return success();
 }
 

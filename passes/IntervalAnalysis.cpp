@@ -337,6 +337,11 @@ IntRange getTensorRange(Declaration declaration, IntRange range) {
 
 } // namespace
 
+IntRange getClockRange(ClockOp clock) {
+  return intersect(ofStorage(clock.getType().getElement()),
+                   declared(clock.getLow(), clock.getHigh()));
+}
+
 IntRange getReadRange(Operation *op) {
   if (auto read = dyn_cast<ReadOp>(op)) {
     Value tensor = read.getTensor();
@@ -349,10 +354,9 @@ IntRange getReadRange(Operation *op) {
     return range;
   }
   if (auto time = dyn_cast<TimeOp>(op)) {
-    IntRange range = ofStorage(time.getClock().getType().getElement());
     auto clock = time.getClock().getDefiningOp<ClockOp>();
-    return clock ? intersect(range, declared(clock.getLow(), clock.getHigh()))
-                 : range;
+    return clock ? getClockRange(clock)
+                 : ofStorage(time.getClock().getType().getElement());
   }
   if (!isa<FetchOp, LookupOp>(op))
     return {};

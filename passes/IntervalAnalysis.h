@@ -20,6 +20,8 @@ class SubIOp;
 
 namespace torsor {
 
+class ClockOp;
+
 /// Indices and lengths lie in 0 .. 2^31 - 1.
 constexpr int64_t maxIndex = (int64_t(1) << 31) - 1;
 
@@ -76,6 +78,9 @@ mlir::Value getModulus(mlir::arith::SubIOp op);
 /// read off the tensor's or clock's declaration, at the kernel level off the
 /// discardable attributes `low` and `high` of the operation itself.
 IntRange getReadRange(mlir::Operation *read);
+
+/// The range of the times of a clock of integers that the call gives.
+IntRange getClockRange(ClockOp clock);
 
 } // namespace torsor
 

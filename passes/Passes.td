@@ -68,7 +68,8 @@ def DeriveTiles : Pass<"torsor-derive-tiles"> {
     (`some`) and whether it holds no hidden one (`all`). Integers that may wrap
     are guarded as the code runs; reals round as the mask does, and NaN makes a
     tile partial. A remark stands at each operation that cannot be bounded; where
-    nothing could ever be decided, no region is made. Changes no result.
+    nothing could ever be decided, no region is made, nor where the discardable
+    attribute `maps_decide` says that the ranges say all. Changes no result.
   }];
   let dependentDialects = ["::torsor::TorsorDialect",
                            "::mlir::arith::ArithDialect"];

@@ -112,7 +112,10 @@ namespace {
 
 struct DeriveTiles : impl::DeriveTilesBase<DeriveTiles> {
   void runOnOperation() override {
-    getOperation()->walk([](AttentionOp op) { deriveTileRegion(op); });
+    getOperation()->walk([](AttentionOp op) {
+      if (!op->hasAttr("maps_decide"))
+        deriveTileRegion(op);
+    });
   }
 };
 
