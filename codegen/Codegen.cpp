@@ -3,8 +3,11 @@
 #include "codegen/Codegen.h"
 
 #include "codegen/Descriptor.h"
-#include "codegen/cpu/Phases.h"
+#include "codegen/cpu/Append.h"
+#include "codegen/cpu/Decode.h"
+#include "codegen/cpu/Merge.h"
 #include "codegen/cpu/Prefill.h"
+#include "codegen/cpu/Reads.h"
 #include "runtime/torsor_kernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -71,7 +74,7 @@ public:
       if (!function)
         return interface.emitError("has no function for operation '")
                << operation << "'";
-      auto compiled = emitOperation(kernel, operation, function);
+      auto compiled = emitOperation(kernel, function);
       if (failed(compiled))
         return failure();
       compiled->plan = kernel.planName;
@@ -83,17 +86,27 @@ public:
   }
 
 private:
-  FailureOr<OperationInfo> emitOperation(Kernel &kernel, StringRef operation,
+  /// The kernel op of the function, with its tables read into `kernel`.
+  FailureOr<OperationInfo> emitOperation(Kernel &kernel,
                                          func::FuncOp function) {
+    auto with = [&](auto op, auto emitKernel) -> FailureOr<OperationInfo> {
+      kernel.tables = readTables(op.getTables(), op.getTableInfo());
+      auto info = emitKernel(e, kernel, op);
+      if (succeeded(info))
+        info->reads = readsOf(kernel, op);
+      return info;
+    };
     for (Operation &op : function.getBody().front()) {
       if (auto attention = dyn_cast<AttentionOp>(op)) {
-        kernel.tables =
-            readTables(attention.getTables(), attention.getTableInfo());
-        return emitPrefill(e, kernel, attention);
+        bool tiled = attention.getPlan().getForm() == PlanForm::Tiled;
+        return with(attention, tiled ? emitPrefill : emitDecode);
       }
+      if (auto append = dyn_cast<AppendOp>(op))
+        return with(append, emitAppend);
+      if (auto merge = dyn_cast<MergeOp>(op))
+        return with(merge, emitMerge);
     }
-    return function.emitError("no kernel for this yet: operation '")
-           << operation << "'";
+    return function.emitError("holds no kernel-level op");
   }
 
   Emitter &e;

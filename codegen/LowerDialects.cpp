@@ -12,6 +12,7 @@
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -21,6 +22,22 @@
 using namespace mlir;
 
 namespace torsor {
+
+/// The language's conversions saturate and give 0 for NaN; LLVM's own leave the
+/// result undefined there.
+static void saturateConversions(ModuleOp module) {
+  SmallVector<arith::FPToSIOp> conversions;
+  module.walk([&](arith::FPToSIOp op) { conversions.push_back(op); });
+  for (arith::FPToSIOp op : conversions) {
+    OpBuilder b(op);
+    auto call = LLVM::CallIntrinsicOp::create(
+        b, op.getLoc(), TypeRange(op.getType()),
+        b.getStringAttr("llvm.fptosi.sat"), op->getOperands(),
+        LLVM::FastmathFlagsAttr());
+    op.replaceAllUsesWith(call->getResult(0));
+    op.erase();
+  }
+}
 
 static LogicalResult lowerLoops(ModuleOp module) {
   MLIRContext *context = module.getContext();
@@ -36,6 +53,7 @@ static LogicalResult lowerLoops(ModuleOp module) {
 }
 
 LogicalResult lowerToLlvmDialect(ModuleOp module) {
+  saturateConversions(module);
   if (failed(lowerLoops(module)) || failed(lowerMath(module)))
     return failure();
   MLIRContext *context = module.getContext();

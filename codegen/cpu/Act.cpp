@@ -3,6 +3,7 @@
 #include "codegen/cpu/Act.h"
 
 #include "codegen/cpu/Phase.h"
+#include "runtime/torsor_kernel.h"
 
 #include "llvm/ADT/BitVector.h"
 
@@ -21,6 +22,14 @@ FailureOr<SmallVector<BlockAttr>> readBlocks(Operation *op, ArrayAttr blocks) {
     read.push_back(block);
   }
   return read;
+}
+
+Num emitKeysActed(Emitter &e, const Call &call, ArrayRef<BlockAttr> blocks) {
+  bool stored = llvm::all_of(blocks, [](BlockAttr block) {
+    return block.getKeys() == KeyPlace::Cached;
+  });
+  return stored ? (call.flags & int64_t(TORSOR_KEYS_ACTED)) != 0
+                : e.constant(e.i1, int64_t(0));
 }
 
 namespace {

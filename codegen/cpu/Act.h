@@ -23,6 +23,11 @@ void emitAction(Emitter &e, int64_t lanes, const Action &action,
                 const TableReader &tables, const Place &place, Pointer from,
                 Pointer to);
 
+/// Whether the keys of a call have the action behind them: cached keys of a
+/// contract that stores them so.
+Num emitKeysActed(Emitter &e, const Call &call,
+                  llvm::ArrayRef<BlockAttr> blocks);
+
 /// The blocks of an array of #torsor.block; reports kinds that have no code.
 mlir::FailureOr<llvm::SmallVector<BlockAttr>>
 readBlocks(mlir::Operation *op, mlir::ArrayAttr blocks);

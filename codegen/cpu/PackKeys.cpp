@@ -6,7 +6,7 @@ using namespace mlir;
 
 namespace torsor {
 
-Place keyPlace(const PrefillContext &c, const Indices &indices, Num number) {
+Place keyPlace(const TileContext &c, const Indices &indices, Num number) {
   Emitter &e = c.e;
   Place place = c.place;
   const Sequence &sequence = place.sequence;
@@ -46,7 +46,7 @@ static Nums transpose(Emitter &e, Nums rows) {
 }
 
 /// Moves `lanes` rows of scratch into the panel, as columns.
-static void emitTransposed(const PrefillContext &c, Pointer rows, Num key) {
+static void emitTransposed(const TileContext &c, Pointer rows, Num key) {
   Emitter &e = c.e;
   int64_t lanes = c.lanes(), head = c.layout.head, panel = c.layout.panel;
   Pointer to = c.keys + (key / panel * (head * panel) + key % panel);
@@ -67,7 +67,7 @@ static void emitTransposed(const PrefillContext &c, Pointer rows, Num key) {
   });
 }
 
-void emitPackKeys(const PrefillContext &c, ArrayRef<BlockAttr> blocks,
+void emitPackKeys(const TileContext &c, ArrayRef<BlockAttr> blocks,
                   const Indices &indices, const Tensor &k, Num isActed,
                   Num tile, Num begin, Num end, Pointer scratch) {
   Emitter &e = c.e;
@@ -92,11 +92,9 @@ void emitPackKeys(const PrefillContext &c, ArrayRef<BlockAttr> blocks,
               Num number = first + n;
               Place place = keyPlace(c, indices, min(number, last));
               Nums slots = {place.index};
-              slots.append(emitSlots(op.getColumns(), c.tables, place, true));
+              slots.append(
+                  emitSlots(op.getColumns(), c.tables, place, true, false));
               c.keyIndices.store(number, e.convert(place.index, e.i32));
-              if (c.layout.needsTimes)
-                c.keyTimes.store(
-                    number, e.convert(c.tables.position(place, true), e.i32));
               Nums next;
               for (auto [s, slot] : llvm::enumerate(slots)) {
                 if (s)
@@ -128,8 +126,7 @@ void emitPackKeys(const PrefillContext &c, ArrayRef<BlockAttr> blocks,
     storeBounds(e, words, n, {ends[n], ends[n + 1]});
 }
 
-void emitPackValues(const PrefillContext &c, const Tensor &v, Num begin,
-                    Num end) {
+void emitPackValues(const TileContext &c, const Tensor &v, Num begin, Num end) {
   Emitter &e = c.e;
   int64_t lanes = c.lanes(), width = c.layout.value;
   Num strides[3] = {v.stride(0), v.stride(1), v.stride(2)};

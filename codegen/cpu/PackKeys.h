@@ -11,17 +11,16 @@ namespace torsor {
 /// Packs the keys begin … end-1 of the group: acted on, transposed into panels
 /// [key / panel][lane of the head][panel]; their indices, column slots, and the
 /// bounds of the tile. `scratch` holds `lanes` rows of the head.
-void emitPackKeys(const PrefillContext &c, llvm::ArrayRef<BlockAttr> blocks,
+void emitPackKeys(const TileContext &c, llvm::ArrayRef<BlockAttr> blocks,
                   const Indices &indices, const Tensor &k, Num isActed,
                   Num tile, Num begin, Num end, Pointer scratch);
 
 /// Packs the values into panels [panel][key][columns], converted, the last
 /// columns filled up with 0.
-void emitPackValues(const PrefillContext &c, const Tensor &v, Num begin,
-                    Num end);
+void emitPackValues(const TileContext &c, const Tensor &v, Num begin, Num end);
 
 /// The key of number `number` of the run.
-Place keyPlace(const PrefillContext &c, const Indices &indices, Num number);
+Place keyPlace(const TileContext &c, const Indices &indices, Num number);
 
 } // namespace torsor
 

@@ -40,25 +40,24 @@ private:
   Num bytesOf(const Call &call, const Sequence &sequence) const {
     return layout.groupBytes(e, sequence.keyLength) * call.groups;
   }
-  PrefillContext context(const Call &call, const TableReader &tables,
-                         const Sequence &sequence, Num group, Num base) const;
+  TileContext context(const Call &call, const TableReader &tables,
+                      const Sequence &sequence, Num group, Num base) const;
   TableReader tablesOf(const Call &call) const {
     return TableReader(e, kernel, call);
   }
-  void computeBlock(const Call &call, const PrefillContext &c,
+  void computeBlock(const Call &call, const TileContext &c,
                     const Indices &indices, RowBlock block) const;
-  Range groupRanges(const PrefillContext &c, const Indices &indices,
+  Range groupRanges(const TileContext &c, const Indices &indices,
                     Num groups) const;
-  Num tileLimits(const PrefillContext &c, Num groups, Num tile,
-                 Num tileEnd) const;
-  std::pair<Num, Num> classify(const PrefillContext &c, Num rows, Num tile,
+  Num tileLimits(const TileContext &c, Num groups, Num tile, Num tileEnd) const;
+  std::pair<Num, Num> classify(const TileContext &c, Num rows, Num tile,
                                ArrayRef<Bounds> rowBounds) const;
 
   Emitter &e;
   const Kernel &kernel;
   mutable AttentionOp op;
   ArrayRef<BlockAttr> blocks;
-  PrefillLayout layout;
+  TileLayout layout;
 };
 
 PlanEntry Prefill::plan(const Call &call) const {
@@ -91,10 +90,10 @@ PlanEntry Prefill::plan(const Call &call) const {
           sums[5]};
 }
 
-PrefillContext Prefill::context(const Call &call, const TableReader &tables,
-                                const Sequence &sequence, Num group,
-                                Num base) const {
-  PrefillContext c = {
+TileContext Prefill::context(const Call &call, const TableReader &tables,
+                             const Sequence &sequence, Num group,
+                             Num base) const {
+  TileContext c = {
       .e = e, .kernel = kernel, .op = op, .layout = layout, .tables = tables};
   c.place.sequence = sequence;
   c.place.group = group;
@@ -111,10 +110,7 @@ void Prefill::pack(const Call &call, Num begin, Num end,
   Indices indices = Indices::read(e, call, tables, op.getByPosition());
   Tensor k = call.tensor(TORSOR_AT_K, elementOf(op.getK()));
   Tensor v = call.tensor(TORSOR_AT_V, elementOf(op.getV()));
-  InterfaceOp interface = kernel.scheme->interface;
-  Num isActed = e.constant(e.i1, int64_t(0));
-  if (interface.getKeysActed())
-    isActed = (call.flags & int64_t(TORSOR_KEYS_ACTED)) != 0;
+  Num isActed = emitKeysActed(e, call, blocks);
   walkItems(
       e, call, begin, end,
       [&](const Sequence &sequence) {
@@ -126,7 +122,7 @@ void Prefill::pack(const Call &call, Num begin, Num end,
         Range tiles = tilesOf(sequence, indices);
         Num count = tiles.end - tiles.begin;
         Num tile = tiles.begin + item % count;
-        PrefillContext c = context(call, tables, sequence, item / count, base);
+        TileContext c = context(call, tables, sequence, item / count, base);
         Num first = tile * layout.keys;
         Num last = min(first + layout.keys, sequence.keyLength);
         emitPackKeys(c, blocks, indices, k, isActed, tile, first, last,
@@ -136,7 +132,7 @@ void Prefill::pack(const Call &call, Num begin, Num end,
 }
 
 /// Ranges of each row group into its words; the hull of what any row sees.
-Range Prefill::groupRanges(const PrefillContext &c, const Indices &indices,
+Range Prefill::groupRanges(const TileContext &c, const Indices &indices,
                            Num groups) const {
   Num far = e.index(int64_t(1) << 62), none = e.index(0);
   Nums hull = e.loop(
@@ -170,7 +166,7 @@ Range Prefill::groupRanges(const PrefillContext &c, const Indices &indices,
 }
 
 /// First and last key of each row group in the tile; whether any has one.
-Num Prefill::tileLimits(const PrefillContext &c, Num groups, Num tile,
+Num Prefill::tileLimits(const TileContext &c, Num groups, Num tile,
                         Num tileEnd) const {
   return e.loop(0, groups, 1, {e.constant(e.i1, int64_t(0))},
                 [&](Num group, ArrayRef<Num> carried) -> Nums {
@@ -189,8 +185,7 @@ Num Prefill::tileLimits(const PrefillContext &c, Num groups, Num tile,
 
 /// What the region `tile` says of all rows and the tile: whether some pair may
 /// be seen, whether all are.
-std::pair<Num, Num> Prefill::classify(const PrefillContext &c, Num rows,
-                                      Num tile,
+std::pair<Num, Num> Prefill::classify(const TileContext &c, Num rows, Num tile,
                                       ArrayRef<Bounds> rowBounds) const {
   if (op.getTile().empty())
     return {e.constant(e.i1, int64_t(1)), e.constant(e.i1, int64_t(0))};
@@ -217,7 +212,7 @@ std::pair<Num, Num> Prefill::classify(const PrefillContext &c, Num rows,
   return {verdict[0] | strange, verdict[1] & (strange ^ 1)};
 }
 
-void Prefill::computeBlock(const Call &call, const PrefillContext &c,
+void Prefill::computeBlock(const Call &call, const TileContext &c,
                            const Indices &indices, RowBlock block) const {
   Tensor q = call.tensor(TORSOR_AT_Q, elementOf(op.getQ()));
   Tensor o = call.tensor(TORSOR_AT_O, elementOf(op.getO()));
@@ -255,7 +250,7 @@ void Prefill::compute(const Call &call, Num begin, Num end,
       [&](const Sequence &sequence, Num item, Num base) {
         Num perGroup = call.heads / call.groups;
         Num count = blocksOf(call, sequence);
-        PrefillContext c = context(call, tables, sequence, item / count, base);
+        TileContext c = context(call, tables, sequence, item / count, base);
         c.placeScratch(scratch);
         // The last rows see most keys: they come first, so that no worker is
         // left with a long item at the end.
@@ -269,21 +264,10 @@ void Prefill::compute(const Call &call, Num begin, Num end,
 
 FailureOr<OperationInfo> emitPrefill(Emitter &e, const Kernel &kernel,
                                      AttentionOp op) {
-  if (op.getBranches().size() > 1)
-    return op.emitError("no kernel for this yet: actions that differ by pair");
-  SmallVector<BlockAttr> blocks;
-  if (!op.getBranches().empty()) {
-    auto read = readBlocks(op, cast<ArrayAttr>(op.getBranches()[0]));
-    if (failed(read))
-      return failure();
-    blocks = *read;
-  }
-  for (Region *region :
-       {&op.getRows(), &op.getColumns(), &op.getInit(), &op.getToeplitz(),
-        &op.getLogit(), &op.getMask(), &op.getTile()})
-    if (failed(checkRegion(*region)))
-      return failure();
-  Prefill prefill(e, kernel, op, blocks);
+  auto blocks = readAttention(op);
+  if (failed(blocks))
+    return failure();
+  Prefill prefill(e, kernel, op, *blocks);
   emitPlanFunction(e, kernel,
                    [&](const Call &call) { return prefill.plan(call); });
   auto pack = [&](const Call &call, Num begin, Num end, Pointer scratch) {

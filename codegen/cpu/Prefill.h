@@ -4,7 +4,7 @@
 #define TORSOR_CODEGEN_CPU_PREFILL_H
 
 #include "codegen/Descriptor.h"
-#include "codegen/cpu/PrefillLayout.h"
+#include "codegen/cpu/TileLayout.h"
 
 namespace torsor {
 

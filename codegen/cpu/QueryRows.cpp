@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace torsor {
 
-Place RowBlock::place(const PrefillContext &c, const Indices &indices,
+Place RowBlock::place(const TileContext &c, const Indices &indices,
                       Num row) const {
   Emitter &e = c.e;
   Place place = c.place;
@@ -33,6 +33,19 @@ Place RowBlock::place(const PrefillContext &c, const Indices &indices,
   return place;
 }
 
+FailureOr<SmallVector<BlockAttr>> readAttention(AttentionOp op) {
+  if (op.getBranches().size() > 1)
+    return op.emitError("no kernel for this yet: actions that differ by pair");
+  for (Region *region :
+       {&op.getRows(), &op.getColumns(), &op.getInit(), &op.getToeplitz(),
+        &op.getLogit(), &op.getMask(), &op.getTile()})
+    if (failed(checkRegion(*region)))
+      return failure();
+  if (op.getBranches().empty())
+    return SmallVector<BlockAttr>();
+  return readBlocks(op, cast<ArrayAttr>(op.getBranches()[0]));
+}
+
 Num emitQueryGain(Emitter &e, AttentionOp op, ArrayRef<Num> slots) {
   Num gain;
   if (auto scale = op.getScale())
@@ -45,7 +58,7 @@ Num emitQueryGain(Emitter &e, AttentionOp op, ArrayRef<Num> slots) {
 }
 
 /// The running sums of all used rows at their start.
-static void emitStartOfSums(const PrefillContext &c, Num used) {
+static void emitStartOfSums(const TileContext &c, Num used) {
   Emitter &e = c.e;
   int64_t lanes = c.lanes();
   Num lowest = e.constant(e.vec(lanes, e.f32), lowestMaximum);
@@ -58,7 +71,7 @@ static void emitStartOfSums(const PrefillContext &c, Num used) {
   e.fill(c.outputs, used * (c.layout.valueWidth() * 4), 0);
 }
 
-SmallVector<Bounds> emitQueryRows(const PrefillContext &c,
+SmallVector<Bounds> emitQueryRows(const TileContext &c,
                                   ArrayRef<BlockAttr> blocks,
                                   const Indices &indices, const Tensor &q,
                                   RowBlock block, Num used) {
@@ -74,12 +87,8 @@ SmallVector<Bounds> emitQueryRows(const PrefillContext &c,
   Nums ends =
       e.loop(0, used, 1, start, [&](Num row, ArrayRef<Num> carried) -> Nums {
         Place place = block.place(c, indices, min(row, block.count - 1));
-        Nums slots = emitSlots(op.getRows(), c.tables, place, false);
+        Nums slots = emitSlots(op.getRows(), c.tables, place, false, true);
         c.indices.store(row, place.index);
-        c.rowHeads.store(row, place.head);
-        if (c.layout.needsTimes)
-          c.rowTimes.store(row,
-                           e.convert(c.tables.position(place, false), e.i32));
         Nums bounds;
         for (auto [n, slot] : llvm::enumerate(slots)) {
           storeSlot(e, c.rowSlots[n], row, slot);
@@ -93,7 +102,7 @@ SmallVector<Bounds> emitQueryRows(const PrefillContext &c,
             q.data + (place.row * strides[0] + place.head * strides[1] +
                       place.token * strides[2]);
         emitAction(e, c.lanes(), action, c.tables, place, from,
-                   c.queries + row * c.layout.head);
+                   c.queries + row * c.queryStride);
         return bounds;
       });
   SmallVector<Bounds> bounds;
@@ -117,39 +126,50 @@ RowEnd emitRowEnd(Emitter &e, const Target &target, Num maximum, Num sum,
           select(isEmpty, negative, lse * M_LN2)};
 }
 
-void emitResultRows(const PrefillContext &c, const Indices &indices,
-                    const Tensor &o, const Tensor &lse, RowBlock block) {
+void emitResultRow(const TileContext &c, const Place &place, Pointer from,
+                   Num maximum, Num sum, Num sink, const Tensor &o,
+                   const Tensor &lse) {
   Emitter &e = c.e;
   AttentionOp op = c.op;
   int64_t lanes = c.lanes(), width = c.layout.value;
+  if (auto slot = op.getSinkSlot()) {
+    if (!sink)
+      sink = emitSlots(op.getRows(), c.tables, place, false, true)[*slot];
+    Num partial = (place.sequence.flags & int64_t(TORSOR_PARTIAL)) != 0;
+    sink =
+        select(partial, e.real(-std::numeric_limits<double>::infinity()), sink);
+  }
+  RowEnd end = emitRowEnd(e, c.target(), maximum, sum, sink, place.index < 0);
+  Pointer to = o.data + (place.row * o.stride(0) + place.head * o.stride(1) +
+                         place.token * o.stride(2));
+  // A factor of 0 stands for a row without keys, whatever its sums hold.
+  auto piece = [&](Num at, int64_t n) {
+    Num factor = e.splat(end.factor, n);
+    Num value = select(factor == 0.0, factor, from.load(at, n) * factor);
+    to.store(at, e.convert(value, to.element));
+  };
+  int64_t whole = width / lanes * lanes;
+  e.loop(0, e.index(whole), lanes, [&](Num at) { piece(at, lanes); });
+  e.loop(whole, e.index(width), 1, [&](Num at) { piece(at, 1); });
+  e.when(lse.isAbsent() ^ 1, [&] {
+    lse.data.store(place.row * lse.stride(0) + place.head * lse.stride(1) +
+                       place.token * lse.stride(2),
+                   end.lse);
+  });
+}
+
+void emitResultRows(const TileContext &c, const Indices &indices,
+                    const Tensor &o, const Tensor &lse, RowBlock block) {
+  Emitter &e = c.e;
+  AttentionOp op = c.op;
   e.loop(0, block.count, 1, [&](Num row) {
-    Place place = block.place(c, indices, row);
     Num sink;
-    if (auto slot = op.getSinkSlot()) {
-      Num partial = (place.sequence.flags & int64_t(TORSOR_PARTIAL)) != 0;
-      sink = select(partial, e.real(-std::numeric_limits<double>::infinity()),
-                    c.rowSlots[*slot].load(row));
-    }
-    Num sum = e.sum(c.rowSum.load(row * lanes, lanes));
-    RowEnd end = emitRowEnd(e, c.target(), c.maxima.load(row), sum, sink,
-                            place.index < 0);
-    Pointer from = c.outputs + row * c.layout.valueWidth();
-    Pointer to = o.data + (place.row * o.stride(0) + place.head * o.stride(1) +
-                           place.token * o.stride(2));
-    // A factor of 0 stands for a row without keys, whatever its sums hold.
-    auto piece = [&](Num at, int64_t n) {
-      Num factor = e.splat(end.factor, n);
-      Num value = select(factor == 0.0, factor, from.load(at, n) * factor);
-      to.store(at, e.convert(value, to.element));
-    };
-    int64_t whole = width / lanes * lanes;
-    e.loop(0, e.index(whole), lanes, [&](Num at) { piece(at, lanes); });
-    e.loop(whole, e.index(width), 1, [&](Num at) { piece(at, 1); });
-    e.when(lse.isAbsent() ^ 1, [&] {
-      lse.data.store(place.row * lse.stride(0) + place.head * lse.stride(1) +
-                         place.token * lse.stride(2),
-                     end.lse);
-    });
+    if (auto slot = op.getSinkSlot())
+      sink = c.rowSlots[*slot].load(row);
+    emitResultRow(c, block.place(c, indices, row),
+                  c.outputs + row * c.layout.valueWidth(), c.maxima.load(row),
+                  e.sum(c.rowSum.load(row * c.lanes(), c.lanes())), sink, o,
+                  lse);
   });
 }
 

@@ -15,19 +15,29 @@ struct RowBlock {
   Num headsPerGroup;
 
   /// Where row `row` of the block lies.
-  Place place(const PrefillContext &c, const Indices &indices, Num row) const;
+  Place place(const TileContext &c, const Indices &indices, Num row) const;
 };
 
 /// Loads the queries, acts on them and scales them; fills row slots, indices,
 /// and the start of the running sums, for `used` rows (whole register tiles;
 /// the last row is repeated). Gives the bounds of the row slots.
-llvm::SmallVector<Bounds> emitQueryRows(const PrefillContext &c,
+llvm::SmallVector<Bounds> emitQueryRows(const TileContext &c,
                                         llvm::ArrayRef<BlockAttr> blocks,
                                         const Indices &indices, const Tensor &q,
                                         RowBlock block, Num used);
 
+/// Checks what a kernel can compute: one branch, regions over lanes, blocks of
+/// known kinds. Gives the blocks.
+mlir::FailureOr<llvm::SmallVector<BlockAttr>> readAttention(AttentionOp op);
+
+/// Divides one row by its sum and stores O and LSE; without `sink` the row's
+/// slots are evaluated where the op has one.
+void emitResultRow(const TileContext &c, const Place &place, Pointer from,
+                   Num maximum, Num sum, Num sink, const Tensor &o,
+                   const Tensor &lse);
+
 /// Divides by the row sums (and the sink) and stores O and LSE.
-void emitResultRows(const PrefillContext &c, const Indices &indices,
+void emitResultRows(const TileContext &c, const Indices &indices,
                     const Tensor &o, const Tensor &lse, RowBlock block);
 
 /// The factor on q: `scale` and `scale_slot`; none if neither is there.

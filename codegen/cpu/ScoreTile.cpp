@@ -14,7 +14,7 @@ namespace {
 class ScoreTile {
 public:
   /// `vectors` of the panel's vectors are computed.
-  ScoreTile(const PrefillContext &c, Num firstRow, Num panel, Num tile,
+  ScoreTile(const TileContext &c, Num firstRow, Num panel, Num tile,
             int64_t vectors)
       : c(c), e(c.e), firstRow(firstRow), panel(panel), tile(tile),
         rows(c.layout.rowTile), vectors(vectors) {}
@@ -98,7 +98,7 @@ private:
     return scores;
   }
 
-  const PrefillContext &c;
+  const TileContext &c;
   Emitter &e;
   Num firstRow, panel, tile;
   int64_t rows, vectors;
@@ -107,7 +107,7 @@ private:
 } // namespace
 
 /// Whether some pair of the group and the keys begin … end-1 may be hidden.
-static Num isPartial(const PrefillContext &c, Num group, Num begin, Num end,
+static Num isPartial(const TileContext &c, Num group, Num begin, Num end,
                      Num allSeen) {
   Emitter &e = c.e;
   Num full = e.constant(e.i1, int64_t(0));
@@ -118,7 +118,7 @@ static Num isPartial(const PrefillContext &c, Num group, Num begin, Num end,
   return (full | (allSeen & (end <= c.keyCount))) ^ 1;
 }
 
-void emitScores(const PrefillContext &c, Num groups, Num tile, Num tileEnd,
+void emitScores(const TileContext &c, Num groups, Num tile, Num tileEnd,
                 Num allSeen) {
   Emitter &e = c.e;
   int64_t width = c.layout.panel;

@@ -3,14 +3,14 @@
 #ifndef TORSOR_CODEGEN_CPU_SCORETILE_H
 #define TORSOR_CODEGEN_CPU_SCORETILE_H
 
-#include "codegen/cpu/PrefillLayout.h"
+#include "codegen/cpu/TileLayout.h"
 
 namespace torsor {
 
 /// Writes the scores of all row groups against the keys of the tile that
 /// begins at key `tile`, each group up to its own last key, and raises the
 /// row maxima by lane. `allSeen`: every pair of the tile is seen.
-void emitScores(const PrefillContext &c, Num groups, Num tile, Num tileEnd,
+void emitScores(const TileContext &c, Num groups, Num tile, Num tileEnd,
                 Num allSeen);
 
 } // namespace torsor

@@ -9,13 +9,13 @@ using namespace mlir;
 namespace torsor {
 
 Nums emitSlots(Region &region, const TableReader &tables, const Place &place,
-               bool isKey) {
+               bool isKey, bool brought) {
   Emitter &e = tables.e;
   Nums arguments = {place.index, Num(), isKey ? place.group : place.head,
                     place.sequence.batchNumber, place.sequence.total};
   Type time = region.getArgument(1).getType();
   if (!region.getArgument(1).use_empty())
-    arguments[1] = e.convert(tables.position(place, isKey), time);
+    arguments[1] = e.convert(tables.position(place, !brought), time);
   return cloneRegion(region, arguments, tables, place);
 }
 
@@ -28,7 +28,7 @@ Num loadSlot(Emitter &e, Pointer from, Num at, int64_t lanes, Type type) {
   return type.isInteger(1) ? stored != 0 : stored;
 }
 
-Num emitPair(const PrefillContext &c, Region &region, Num row, Num key,
+Num emitPair(const TileContext &c, Region &region, Num row, Num key,
              Num score) {
   Emitter &e = c.e;
   Nums arguments;
@@ -49,25 +49,10 @@ Num emitPair(const PrefillContext &c, Region &region, Num row, Num key,
   return result.isVector() ? result : e.splat(result, c.lanes());
 }
 
-/// The region over an age, evaluated for each pair.
-static Num emitToeplitz(const PrefillContext &c, Region &region, Num row,
-                        Num key) {
-  Emitter &e = c.e;
-  Num mine = c.layout.needsTimes ? c.rowTimes.load(row)
-                                 : e.convert(c.indices.load(row), e.i32);
-  Num age = mine - c.keyTimes.load(key, c.lanes());
-  Nums arguments = {e.convert(age, e.i64), c.rowHeads.load(row),
-                    c.place.sequence.batchNumber, c.place.sequence.total};
-  Num result = cloneRegion(region, arguments, c.tables, c.place)[0];
-  return result.isVector() ? result : e.splat(result, c.lanes());
-}
-
-Num emitStart(const PrefillContext &c, Num row, Num key) {
+Num emitStart(const TileContext &c, Num row, Num key) {
   AttentionOp op = c.op;
   if (!op.getInit().empty())
     return emitPair(c, op.getInit(), row, key);
-  if (!op.getToeplitz().empty())
-    return emitToeplitz(c, op.getToeplitz(), row, key);
   return c.e.constant(c.e.vec(c.lanes(), c.e.f32), 0.0);
 }
 
@@ -98,13 +83,13 @@ Bounds Bounds::with(Num value) const {
 
 void storeBounds(Emitter &e, Pointer words, int64_t at, Bounds bounds) {
   Type type = bounds.low.type();
-  Type stored = PrefillLayout::storedSlot(type);
+  Type stored = TileLayout::storedSlot(type);
   (words + at).as(stored).store(0, e.convert(bounds.low, stored));
   (words + (at + 1)).as(stored).store(0, e.convert(bounds.high, stored));
 }
 
 Bounds loadBounds(Emitter &e, Pointer words, Num at, Type type) {
-  Pointer here = (words + at).as(PrefillLayout::storedSlot(type));
+  Pointer here = (words + at).as(TileLayout::storedSlot(type));
   return {loadSlot(e, here, e.index(0), 1, type),
           loadSlot(e, here.bytes(8), e.index(0), 1, type)};
 }

@@ -3,13 +3,14 @@
 #ifndef TORSOR_CODEGEN_CPU_SLOTS_H
 #define TORSOR_CODEGEN_CPU_SLOTS_H
 
-#include "codegen/cpu/PrefillLayout.h"
+#include "codegen/cpu/TileLayout.h"
 
 namespace torsor {
 
-/// Evaluates `rows` or `columns` at a token: the slots.
+/// Evaluates `rows` or `columns` at a token: the slots. `brought`: the token is
+/// one that the call brings, so that its position stands at the query side.
 Nums emitSlots(mlir::Region &region, const TableReader &tables,
-               const Place &place, bool isKey);
+               const Place &place, bool isKey, bool brought);
 
 /// Stores a slot (i1 as i32).
 void storeSlot(Emitter &e, Pointer to, Num at, Num slot);
@@ -18,11 +19,11 @@ Num loadSlot(Emitter &e, Pointer from, Num at, int64_t lanes, mlir::Type type);
 
 /// Runs a pair region for row `row` and the keys key … key + lanes - 1. With
 /// `score`, that is its first argument. Gives its one result, a vector.
-Num emitPair(const PrefillContext &c, mlir::Region &region, Num row, Num key,
+Num emitPair(const TileContext &c, mlir::Region &region, Num row, Num key,
              Num score = {});
 
-/// What the accumulator starts with: init, toeplitz, or zero.
-Num emitStart(const PrefillContext &c, Num row, Num key);
+/// What the accumulator starts with: init, or zero.
+Num emitStart(const TileContext &c, Num row, Num key);
 
 /// Running low and high of a slot; NaN stays.
 struct Bounds {

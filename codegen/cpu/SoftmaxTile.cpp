@@ -39,7 +39,7 @@ Num reduceAcross(Emitter &e, Nums vectors,
   return vectors[0];
 }
 
-void emitRowStatistics(const PrefillContext &c, Num groups) {
+void emitRowStatistics(const TileContext &c, Num groups) {
   Emitter &e = c.e;
   int64_t lanes = c.lanes();
   Num lowest = e.constant(e.vec(lanes, e.f32), lowestMaximum);
@@ -58,7 +58,7 @@ void emitRowStatistics(const PrefillContext &c, Num groups) {
   });
 }
 
-void emitWeights(const PrefillContext &c, Num groups, Num tile) {
+void emitWeights(const TileContext &c, Num groups, Num tile) {
   Emitter &e = c.e;
   int64_t lanes = c.lanes();
   e.loop(0, groups, 1, [&](Num group) {

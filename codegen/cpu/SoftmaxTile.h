@@ -3,16 +3,16 @@
 #ifndef TORSOR_CODEGEN_CPU_SOFTMAXTILE_H
 #define TORSOR_CODEGEN_CPU_SOFTMAXTILE_H
 
-#include "codegen/cpu/PrefillLayout.h"
+#include "codegen/cpu/TileLayout.h"
 
 namespace torsor {
 
 /// Raises the rows' maxima by what the score tiles found, gives the factors
 /// `alphas` for what is summed so far, and puts the row maxima back.
-void emitRowStatistics(const PrefillContext &c, Num groups);
+void emitRowStatistics(const TileContext &c, Num groups);
 
 /// Turns the scores of the tile into weights, and adds them to the row sums.
-void emitWeights(const PrefillContext &c, Num groups, Num tile);
+void emitWeights(const TileContext &c, Num groups, Num tile);
 
 /// Vectors reduced to one: lane n is the reduction of vector n. As many
 /// vectors as lanes.

@@ -3,14 +3,32 @@
 #ifndef TORSOR_CODEGEN_CPU_VALUETILE_H
 #define TORSOR_CODEGEN_CPU_VALUETILE_H
 
-#include "codegen/cpu/PrefillLayout.h"
+#include "codegen/cpu/TileLayout.h"
 
 namespace torsor {
 
-/// outputs = alpha * outputs + weights * values, for all row groups, each over
-/// its own keys of the tile. A weight of 0 keeps a value that is not finite
-/// out.
-void emitOutputs(const PrefillContext &c, Num groups, Num tile);
+/// A register tile of `rows` rows by `vectors` vectors of columns.
+struct ValueTile {
+  int64_t lanes, rows, vectors;
+  /// Weight of the tile's row r for key n: weights[r * weightStride + n].
+  Pointer weights;
+  int64_t weightStride;
+  /// First column of key n: values[n * valueStride].
+  Pointer values;
+  int64_t valueStride;
+  /// outputs[r * outputStride], alphas[r].
+  Pointer outputs;
+  int64_t outputStride;
+  Pointer alphas;
+};
+
+/// outputs = alpha * outputs + weights * values over the keys begin … end-1. A
+/// weight of 0 keeps a value that is not finite out.
+void emitValueTile(const ValueTile &tile, Num begin, Num end);
+
+/// The same for all row groups of a block, each over its own keys of the tile
+/// that begins at key `tile`.
+void emitOutputs(const TileContext &c, Num groups, Num tile);
 
 } // namespace torsor
 

@@ -36,13 +36,15 @@ KernelText &KernelText::causal() {
   return *this;
 }
 
+/// A memref of rank 4 whose outer strides are free.
+static std::string tensorType(int64_t width, const std::string &dtype) {
+  return "memref<?x?x?x" + std::to_string(width) + "x" + dtype +
+         ", strided<[?, ?, ?, 1], offset: ?>>";
+}
+
 std::string KernelText::attention(const std::string &operation,
                                   const std::string &plan) const {
-  std::string memref = "memref<?x?x?x$x$, strided<[?, ?, ?, 1], offset: ?>>";
-  auto tensor = [&](int64_t width) {
-    return "memref<?x?x?x" + std::to_string(width) + "x" + dtype +
-           ", strided<[?, ?, ?, 1], offset: ?>>";
-  };
+  auto tensor = [&](int64_t width) { return tensorType(width, dtype); };
   std::string types = tensor(head) + ", " + tensor(head) + ", " +
                       tensor(value) + ", " + tensor(value) +
                       ", memref<?x?x?xf32>, memref<?x12xi64>, i1";
@@ -80,7 +82,8 @@ std::string KernelText::attention(const std::string &operation,
   }
   std::string blocks = pairCount
                            ? "[[#torsor.block<kind = turn, lanes = " + pairs +
-                                 ", rates = 0, s = 0, t = 0>]]"
+                                 ", rates = 0, s = 0, t = 0, keys = " +
+                                 (keysActed ? "cached" : "packing") + ">]]"
                            : "[[]]";
   auto part = [](const char *name, const std::string &region) {
     return region.empty() ? "" : std::string(" ") + name + " " + region + "\n";
@@ -114,6 +117,36 @@ std::string KernelText::attention(const std::string &operation,
          " : " + types + allTypes + "\nreturn\n}\n";
 }
 
+std::string KernelText::appendFunction() const {
+  std::string count = std::to_string(pairCount);
+  std::string k = tensorType(head, dtype), v = tensorType(value, dtype);
+  std::string rates = "memref<" + count + "xi64>";
+  bool acts = pairCount && keysActed;
+  return fill(
+      "func.func @s.append(%k: $a, %v: $b, %kc: $a, %vc: $b, %seq: "
+      "memref<?x12xi64>, %rates: $c) attributes {torsor.operation = "
+      "\"append\"} {\ntorsor.append k(%k) v(%v) into(%kc, %vc) "
+      "sequences(%seq) tables(%rates) table_info [#torsor.table<bind 0 "
+      "[\"$d\"]>] blocks [$e] columns {\n^bb0(%j: i64, %t: i64, %g: i64, "
+      "%b: i64, %n: i64):\n torsor.yield %t : i64\n} : $a, $b, $a, $b, "
+      "memref<?x12xi64>, $c\nreturn\n}\n",
+      {k, v, rates, count,
+       acts ? "#torsor.block<kind = turn, lanes = " + pairs +
+                  ", rates = 0, s = 0, t = 0>"
+            : ""});
+}
+
+std::string KernelText::mergeFunction() const {
+  return fill("func.func @s.merge(%o: $a, %lse: memref<?x?x?xf32>, %seq: "
+              "memref<?x12xi64>) attributes {torsor.operation = \"merge\"} "
+              "{\ntorsor.merge o(%o) lse(%lse) sequences(%seq) table_info [] "
+              "$b rows {\n^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: "
+              "i64):\n$ctorsor.yield $d\n} : $a, memref<?x?x?xf32>, "
+              "memref<?x12xi64>\nreturn\n}\n",
+              {tensorType(value, dtype), mergeSink.empty() ? "" : "sink_slot 0",
+               mergeSink, mergeSink.empty() ? "" : "%sink : f32"});
+}
+
 std::string KernelText::module() const {
   std::string operations = "prefill = @s.prefill";
   std::string functions =
@@ -125,6 +158,22 @@ std::string KernelText::module() const {
         attention("decode", "rows = 16, keys = " + std::to_string(splitKeys) +
                                 ", form = split");
   }
+  if (append) {
+    operations += ", append = @s.append";
+    functions += appendFunction();
+  }
+  if (merge) {
+    operations += ", merge = @s.merge";
+    functions += mergeFunction();
+  }
+  std::string streams;
+  if (append)
+    streams = fill("#torsor.field<name = \"k\", type = $a, stage = 4, sides = "
+                   "2, axes = [\"G\", \"$b\"]>, #torsor.field<name = \"v\", "
+                   "type = $a, stage = 4, sides = 2, axes = [\"G\", \"$c\"]>, "
+                   "#torsor.field<name = \"index\", type = i64, stage = 4, "
+                   "sides = 2, axes = []>",
+                   {dtype, std::to_string(head), std::to_string(value)});
   if (pairCount) {
     operations += ", bind = @s.bind";
     std::string count = std::to_string(pairCount);
@@ -154,11 +203,11 @@ std::string KernelText::module() const {
   return functions +
          fill("torsor.interface @s {head = $a : i64, value = $b : i64, q = $c, "
               "k = $c, v = $c, o = $c, operations = {$d}, arguments = [$e], "
-              "streams = [], canonical = \"\", manifest = \"\", contract = "
+              "streams = [$g], canonical = \"\", manifest = \"\", contract = "
               "\"\", bind_tables = [], prepare_tables = [], $fdecode_queries "
               "= 16 : i64}\n",
               {std::to_string(head), std::to_string(value), dtype, operations,
-               arguments, keysActed ? "keys_acted, " : ""});
+               arguments, keysActed ? "keys_acted, " : "", streams});
 }
 
 } // namespace torsor::test

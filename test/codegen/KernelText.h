@@ -30,14 +30,18 @@ struct KernelText {
   std::string attributes;                        // "scale 1.0 : f64" and so on
   std::string arguments;                         // #torsor.field, …
   std::string tables, tableTypes, tableInfo;     // further tables
+  /// Lines that make %sink : f32 (log2 units) from the arguments of `rows`.
+  std::string mergeSink;
   int64_t tileRows = 96, tileKeys = 256, splitKeys = 1024;
-  bool keysActed = true, decode = false;
+  bool keysActed = true, decode = false, append = false, merge = false;
 
   /// Causal ranges, and the region that says so.
   KernelText &causal();
   std::string module() const;
 
 private:
+  std::string appendFunction() const;
+  std::string mergeFunction() const;
   std::string attention(const std::string &operation,
                         const std::string &plan) const;
 };

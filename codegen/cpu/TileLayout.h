@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where the prefill kernel keeps what, and how it is cut into tiles.
-#ifndef TORSOR_CODEGEN_CPU_PREFILLLAYOUT_H
-#define TORSOR_CODEGEN_CPU_PREFILLLAYOUT_H
+// Where the attention kernels keep what, and how they are cut into tiles.
+#ifndef TORSOR_CODEGEN_CPU_TILELAYOUT_H
+#define TORSOR_CODEGEN_CPU_TILELAYOUT_H
 
 #include "codegen/cpu/Ranges.h"
 #include "codegen/cpu/Regions.h"
@@ -14,10 +14,10 @@ struct ValuePanels {
   int64_t first, count, vectors;
 };
 
-/// A kernel of many queries. A row block is `rows` rows, the queries of all
-/// heads of a group, query by query; a key tile is `keys` keys.
-struct PrefillLayout {
-  PrefillLayout(AttentionOp op, const Target &target);
+/// The cut of an attention kernel. A row block is `rows` rows, the queries of
+/// all heads of a group, query by query; a key tile is `keys` keys.
+struct TileLayout {
+  TileLayout(AttentionOp op, const Target &target);
 
   int64_t lanes, rowTile, panel; // panel: keys of a packed panel
   int64_t rows, keys, head, value;
@@ -25,8 +25,6 @@ struct PrefillLayout {
   llvm::SmallVector<ValuePanels, 2> valuePanels;
   llvm::SmallVector<mlir::Type> rowSlots, columnSlots;
   int64_t visibleRanges, fullRanges;
-  /// A Toeplitz start by positions that may differ from the indices.
-  bool needsTimes;
 
   int64_t groups() const { return rows / rowTile; }
   int64_t valueWidth() const { return valueVectors * lanes; }
@@ -37,7 +35,7 @@ struct PrefillLayout {
 
   // Byte offsets into the scratch memory of a worker.
   int64_t queries, scores, outputs, rowMax, rowSum, maxima, alphas, indices,
-      rowTimes, rowHeads, groupRanges, slots, slotBytes, scratchBytes;
+      groupRanges, slots, slotBytes, scratchBytes;
 
   /// Keys of a sequence, filled up to whole panels.
   Num paddedKeys(Num keys) const { return alignUp(keys, panel); }
@@ -48,23 +46,26 @@ struct PrefillLayout {
   int64_t tileBoundsWords() const { return 2 * (columnSlots.size() + 1); }
 };
 
-/// Everything that code inside a compute item needs.
-struct PrefillContext {
+/// Everything that code inside a tile needs.
+struct TileContext {
   Emitter &e;
   const Kernel &kernel;
   AttentionOp op;
-  const PrefillLayout &layout;
+  const TileLayout &layout;
   const TableReader &tables;
   Place place; // sequence and group; head, token by row
   Num keyCount, padded;
 
   // Workspace of the group.
-  Pointer keys, values, keyIndices, keyTimes, tileBounds;
+  Pointer keys, values, keyIndices, tileBounds;
   llvm::SmallVector<Pointer> columnSlots;
   // Scratch.
   Pointer queries, scores, outputs, rowMax, rowSum, maxima, alphas, indices,
-      rowTimes, rowHeads, groupRanges;
+      groupRanges;
   llvm::SmallVector<Pointer> rowSlots;
+
+  /// Elements from row to row of `queries`.
+  int64_t queryStride = layout.head;
 
   /// Sets the pointers into the workspace from the group's first byte.
   void placeGroup(Pointer base);
@@ -89,4 +90,4 @@ inline constexpr double lowestMaximum = -5e29;
 
 } // namespace torsor
 
-#endif // TORSOR_CODEGEN_CPU_PREFILLLAYOUT_H
+#endif // TORSOR_CODEGEN_CPU_TILELAYOUT_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where the prefill kernel keeps what, and how it is cut into tiles.
-#include "codegen/cpu/PrefillLayout.h"
+// Where the attention kernels keep what, and how they are cut into tiles.
+#include "codegen/cpu/TileLayout.h"
 
 using namespace mlir;
 
@@ -22,11 +22,11 @@ static int64_t roundUp(int64_t value, int64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-Type PrefillLayout::storedSlot(Type slot) {
+Type TileLayout::storedSlot(Type slot) {
   return slot.isInteger(1) ? IntegerType::get(slot.getContext(), 32) : slot;
 }
 
-PrefillLayout::PrefillLayout(AttentionOp op, const Target &target)
+TileLayout::TileLayout(AttentionOp op, const Target &target)
     : lanes(target.lanes), rowTile(target.rowTile), panel(target.panel()),
       keys(roundUp(op.getPlan().getKeys(), target.panel())),
       head(widthOf(op.getQ())), value(widthOf(op.getV())),
@@ -34,8 +34,7 @@ PrefillLayout::PrefillLayout(AttentionOp op, const Target &target)
       valuePanels(cutValues(valueVectors, target.vectorTile)),
       rowSlots(yieldedTypes(op.getRows())),
       columnSlots(yieldedTypes(op.getColumns())),
-      visibleRanges(op.getVisible().size()), fullRanges(op.getFull().size()),
-      needsTimes(!op.getToeplitz().empty() && op.getByPosition()) {
+      visibleRanges(op.getVisible().size()), fullRanges(op.getFull().size()) {
   // Whole register tiles, and whole vectors of row statistics.
   rows = roundUp(op.getPlan().getRows(), std::lcm(rowTile, lanes));
   int64_t at = 0;
@@ -52,16 +51,14 @@ PrefillLayout::PrefillLayout(AttentionOp op, const Target &target)
   maxima = take(rows * 4);
   alphas = take(rows * 4);
   indices = take(rows * 8);
-  rowTimes = take(rows * 4);
-  rowHeads = take(rows * 8);
   groupRanges = take(groups() * groupWords() * 8);
   slotBytes = roundUp(rows * 8, 64);
   slots = take(slotBytes * rowSlots.size());
   scratchBytes = at;
 }
 
-Num PrefillLayout::groupBytes(Emitter &e, Num keyCount) const {
-  int64_t perKey = (head + valueWidth()) * 4 + (needsTimes ? 8 : 4);
+Num TileLayout::groupBytes(Emitter &e, Num keyCount) const {
+  int64_t perKey = (head + valueWidth()) * 4 + 4;
   for (Type slot : columnSlots)
     perKey += storedSlot(slot).getIntOrFloatBitWidth() / 8;
   return alignUp(paddedKeys(keyCount) * perKey +
@@ -69,7 +66,7 @@ Num PrefillLayout::groupBytes(Emitter &e, Num keyCount) const {
                  64);
 }
 
-void PrefillContext::placeGroup(Pointer base) {
+void TileContext::placeGroup(Pointer base) {
   padded = layout.paddedKeys(keyCount);
   auto take = [&](Type element, Num count) {
     Pointer here = base.as(element);
@@ -79,20 +76,19 @@ void PrefillContext::placeGroup(Pointer base) {
   keys = take(e.f32, padded * layout.head);
   values = take(e.f32, padded * layout.valueWidth());
   keyIndices = take(e.i32, padded);
-  keyTimes = layout.needsTimes ? take(e.i32, padded) : keyIndices;
   columnSlots.clear();
   // Wide slots first, so that each lies at a multiple of its size.
   columnSlots.resize(layout.columnSlots.size());
   for (int64_t bytes : {8, 4})
     for (auto [n, slot] : llvm::enumerate(layout.columnSlots)) {
-      Type stored = PrefillLayout::storedSlot(slot);
+      Type stored = TileLayout::storedSlot(slot);
       if (stored.getIntOrFloatBitWidth() / 8 == bytes)
         columnSlots[n] = take(stored, padded);
     }
   tileBounds = take(e.i64, e.index(0));
 }
 
-void PrefillContext::placeScratch(Pointer scratch) {
+void TileContext::placeScratch(Pointer scratch) {
   auto at = [&](int64_t offset, Type element) {
     return scratch.bytes(offset).as(element);
   };
@@ -104,13 +100,11 @@ void PrefillContext::placeScratch(Pointer scratch) {
   maxima = at(layout.maxima, e.f32);
   alphas = at(layout.alphas, e.f32);
   indices = at(layout.indices, e.i64);
-  rowTimes = at(layout.rowTimes, e.i32);
-  rowHeads = at(layout.rowHeads, e.i64);
   groupRanges = at(layout.groupRanges, e.i64);
   rowSlots.clear();
   for (auto [n, slot] : llvm::enumerate(layout.rowSlots))
-    rowSlots.push_back(at(layout.slots + n * layout.slotBytes,
-                          PrefillLayout::storedSlot(slot)));
+    rowSlots.push_back(
+        at(layout.slots + n * layout.slotBytes, TileLayout::storedSlot(slot)));
 }
 
 } // namespace torsor

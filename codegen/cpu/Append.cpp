@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The kernel that stores new keys and values in a cache.
+#include "codegen/cpu/Append.h"
+
+#include "codegen/cpu/Act.h"
+#include "codegen/cpu/Phases.h"
+#include "codegen/cpu/Slots.h"
+#include "runtime/torsor_kernel.h"
+
+#include <cstddef>
+
+using namespace mlir;
+
+namespace torsor {
+
+namespace {
+
+/// Tokens of an item.
+constexpr int64_t appendTokens = 16;
+
+class Append {
+public:
+  Append(Emitter &e, const Kernel &kernel, AppendOp op,
+         ArrayRef<BlockAttr> blocks)
+      : e(e), kernel(kernel), op(op), blocks(blocks),
+        lanes(kernel.target->lanes) {}
+
+  PlanEntry plan(const Call &call) const;
+  void store(const Call &call, Num begin, Num end) const;
+
+private:
+  /// Where a token goes: row and slot; a negative slot: nowhere.
+  struct Slot {
+    Num row, slot;
+  };
+  Num itemsOf(const Sequence &sequence) const {
+    return ceilDiv(sequence.queryLength, appendTokens);
+  }
+  Tensor stream(const Call &call, int64_t number, Type element) const {
+    return call.tensor(TORSOR_AT_SCHEME + 2 * kernel.scheme->argumentCount() +
+                           number,
+                       element);
+  }
+  Place placeOf(const Call &call, const Sequence &sequence, Num number) const;
+  Slot slotOf(const Call &call, const Sequence &sequence, Num number) const;
+  void storeKeys(const Call &call, const TableReader &tables, Place place,
+                 Slot to) const;
+  void storeStreams(const Call &call, const TableReader &tables,
+                    const Place &place, Slot to) const;
+
+  Emitter &e;
+  const Kernel &kernel;
+  mutable AppendOp op;
+  ArrayRef<BlockAttr> blocks;
+  int64_t lanes;
+};
+
+PlanEntry Append::plan(const Call &call) const {
+  Num items = sumSequences(
+      e, call, [&](const Sequence &sequence) { return itemsOf(sequence); });
+  Num tokens = sumSequences(
+      e, call, [&](const Sequence &sequence) { return sequence.queryLength; });
+  int64_t bytes = elementOf(op.getK()).getIntOrFloatBitWidth() / 8;
+  Num moved = e.convert(tokens * call.groups, e.f64) *
+              double(bytes * (widthOf(op.getK()) + widthOf(op.getV())));
+  return {{items}, e.index(0), 0, e.constant(e.f64, 0.0), moved, moved};
+}
+
+Place Append::placeOf(const Call &call, const Sequence &sequence,
+                      Num number) const {
+  Tensor indices = call.tensor(TORSOR_AT_QUERY_INDICES, e.i64);
+  Place place;
+  place.sequence = sequence;
+  place.row = sequence.queryRow;
+  place.token = sequence.queryStart + number;
+  place.index = e.choose(
+      indices.isAbsent(),
+      [&]() -> Nums { return {sequence.queryIndex + number}; },
+      [&]() -> Nums {
+        return {indices.data.load(place.row * indices.stride(0) +
+                                  place.token * indices.stride(1))};
+      })[0];
+  return place;
+}
+
+Append::Slot Append::slotOf(const Call &call, const Sequence &sequence,
+                            Num number) const {
+  Num given = call.field(offsetof(torsor_kernel_args, slots), e.pointer);
+  Nums found = e.choose(
+      given == e.null(),
+      [&]() -> Nums {
+        return {sequence.keyRow, sequence.keyStart + sequence.keyLength -
+                                     sequence.queryLength + number};
+      },
+      [&]() -> Nums {
+        Num slot = e.at(given, e.i64).load(sequence.shift + number);
+        Num perRow = stream(call, 0, e.i8).shape(2);
+        Num isStored = slot >= 0;
+        return {select(isStored, slot / perRow, 0),
+                select(isStored, slot % perRow, -1)};
+      });
+  return {found[0], found[1]};
+}
+
+void Append::storeKeys(const Call &call, const TableReader &tables, Place place,
+                       Slot to) const {
+  Tensor k = call.tensor(TORSOR_AT_K, elementOf(op.getK()));
+  Tensor v = call.tensor(TORSOR_AT_V, elementOf(op.getV()));
+  Tensor keys = stream(call, 0, elementOf(op.getKCache()));
+  Tensor values = stream(call, 1, elementOf(op.getVCache()));
+  e.loop(0, call.groups, 1, [&](Num group) {
+    place.group = group;
+    Nums slots = emitSlots(op.getColumns(), tables, place, true, true);
+    auto from = [&](const Tensor &t) {
+      return t.data + (place.row * t.stride(0) + group * t.stride(1) +
+                       place.token * t.stride(2));
+    };
+    auto into = [&](const Tensor &t) {
+      return t.data + (to.row * t.stride(0) + group * t.stride(1) +
+                       to.slot * t.stride(2));
+    };
+    auto time = [&](int64_t slot) { return slots[slot]; };
+    Action act = {blocks, false, widthOf(op.getK()), time, Num()};
+    emitAction(e, lanes, act, tables, place, from(k), into(keys));
+    Action copy = {{}, false, widthOf(op.getV()), time, Num()};
+    emitAction(e, lanes, copy, tables, place, from(v), into(values));
+  });
+}
+
+/// Copies the axes `axis` … rank-1 that follow row and token.
+static void copyAxes(const Tensor &from, const Tensor &to, Pointer source,
+                     Pointer target, int64_t axis, int64_t rank) {
+  Emitter &e = *source.base.e;
+  if (axis == rank)
+    return target.store(0, source.load(0));
+  e.loop(0, from.shape(axis + 2), 1, [&](Num n) {
+    copyAxes(from, to, source + n * from.stride(axis + 2),
+             target + n * to.stride(axis + 2), axis + 1, rank);
+  });
+}
+
+/// Streams behind k and v: the argument of the same name, or the index.
+void Append::storeStreams(const Call &call, const TableReader &tables,
+                          const Place &place, Slot to) const {
+  InterfaceOp interface = kernel.scheme->interface;
+  for (auto [n, attr] : llvm::enumerate(interface.getStreams())) {
+    auto field = cast<FieldAttr>(attr);
+    if (n < 2)
+      continue;
+    Type element = field.getType().isInteger(1) ? e.i8 : field.getType();
+    Tensor stored = stream(call, n, element);
+    Pointer into =
+        stored.data + (to.row * stored.stride(0) + to.slot * stored.stride(1));
+    auto putIndex = [&] { into.store(0, e.convert(place.index, element)); };
+    e.when(stored.isAbsent() ^ 1, [&] {
+      int64_t number = kernel.scheme->find(field.getName());
+      if (number < 0)
+        return putIndex();
+      Tensor from = call.tensor(TORSOR_AT_SCHEME + 2 * number, element);
+      auto copy = [&] {
+        Pointer source = from.data + (place.row * from.stride(0) +
+                                      place.token * from.stride(1));
+        copyAxes(from, stored, source, into, 0, field.getAxes().size());
+      };
+      e.when(from.isAbsent(), putIndex, copy);
+    });
+  }
+}
+
+void Append::store(const Call &call, Num begin, Num end) const {
+  TableReader tables(e, kernel, call);
+  walkItems(
+      e, call, begin, end,
+      [&](const Sequence &sequence) { return itemsOf(sequence); },
+      [&](const Sequence &) { return e.index(0); },
+      [&](const Sequence &sequence, Num item, Num) {
+        Num first = item * appendTokens;
+        Num last = min(first + appendTokens, sequence.queryLength);
+        e.loop(first, last, 1, [&](Num number) {
+          Slot to = slotOf(call, sequence, number);
+          e.when(to.slot >= 0, [&] {
+            Place place = placeOf(call, sequence, number);
+            storeKeys(call, tables, place, to);
+            storeStreams(call, tables, place, to);
+          });
+        });
+      });
+}
+
+} // namespace
+
+FailureOr<OperationInfo> emitAppend(Emitter &e, const Kernel &kernel,
+                                    AppendOp op) {
+  if (failed(checkRegion(op.getColumns())))
+    return failure();
+  auto blocks = readBlocks(op, op.getBlocks());
+  if (failed(blocks))
+    return failure();
+  Append append(e, kernel, op, *blocks);
+  emitPlanFunction(e, kernel,
+                   [&](const Call &call) { return append.plan(call); });
+  auto store = [&](const Call &call, Num begin, Num end, Pointer) {
+    append.store(call, begin, end);
+  };
+  emitRunFunction(e, kernel, {store});
+  OperationInfo info;
+  info.op = TORSOR_APPEND;
+  info.flags = TORSOR_CAN_PARTIAL;
+  return info;
+}
+
+} // namespace torsor

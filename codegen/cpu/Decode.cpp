@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The kernel of few queries against a long row-major run of keys.
+#include "codegen/cpu/Decode.h"
+
+#include "codegen/cpu/DecodeChunk.h"
+#include "codegen/cpu/Exp.h"
+#include "codegen/cpu/Phases.h"
+#include "codegen/cpu/QueryRows.h"
+#include "runtime/torsor_kernel.h"
+
+using namespace mlir;
+
+namespace torsor {
+
+namespace {
+
+class Decode {
+public:
+  Decode(Emitter &e, const Kernel &kernel, AttentionOp op,
+         ArrayRef<BlockAttr> blocks)
+      : e(e), kernel(kernel), op(op), blocks(blocks),
+        layout(op, *kernel.target), scratchAt(layout) {}
+
+  PlanEntry plan(const Call &call) const;
+  void partial(const Call &call, Num begin, Num end, Pointer scratch) const;
+  void combine(const Call &call, Num begin, Num end, Pointer scratch) const;
+
+private:
+  // A partial result: maximum, sum, then the columns.
+  int64_t recordWidth() const { return layout.valueWidth() + layout.lanes; }
+  Num rowsOf(const Call &call, const Sequence &sequence) const {
+    return sequence.queryLength * (call.heads / call.groups);
+  }
+  Num blocksOf(const Call &call, const Sequence &sequence) const {
+    return ceilDiv(rowsOf(call, sequence), layout.rows);
+  }
+  Range tilesOf(const Sequence &sequence, const Indices &indices) const {
+    Range hull = emitSequenceHull(e, op.getVisible(), sequence, indices);
+    return {hull.begin / layout.keys, ceilDiv(hull.end, layout.keys)};
+  }
+  Num splitsOf(const Sequence &sequence) const {
+    return ceilDiv(sequence.keyLength, layout.keys);
+  }
+  Num itemsOf(const Call &call, const Sequence &sequence,
+              const Indices &indices) const {
+    Range tiles = tilesOf(sequence, indices);
+    return (tiles.end - tiles.begin) * blocksOf(call, sequence) * call.groups;
+  }
+  Num bytesOf(const Call &call, const Sequence &sequence) const {
+    return alignUp(rowsOf(call, sequence) * call.groups * splitsOf(sequence) *
+                       (recordWidth() * 4),
+                   64);
+  }
+  /// The record of a row and a split.
+  Pointer record(const Call &call, const Sequence &sequence, Num base,
+                 Num group, Num row, Num split) const {
+    Num number =
+        (group * rowsOf(call, sequence) + row) * splitsOf(sequence) + split;
+    return call.workspace.bytes(preparedBytes(e, kernel, call) + base)
+               .as(e.f32) +
+           number * recordWidth();
+  }
+  TileContext context(const TableReader &tables, const Sequence &sequence,
+                      Num group, Pointer scratch) const;
+  void emitBlock(const Call &call, const TileContext &c, const Indices &indices,
+                 RowBlock block, Num split, Pointer scratch) const;
+  void emitRow(const Call &call, const TileContext &c, const Indices &indices,
+               Range tiles, Num base, Num group, Num row) const;
+
+  Emitter &e;
+  const Kernel &kernel;
+  mutable AttentionOp op;
+  ArrayRef<BlockAttr> blocks;
+  TileLayout layout;
+  DecodeScratch scratchAt;
+};
+
+PlanEntry Decode::plan(const Call &call) const {
+  TableReader tables(e, kernel, call);
+  Indices indices = Indices::read(e, call, tables, op.getByPosition());
+  Num zero = e.index(0), none = e.constant(e.f64, 0.0);
+  int64_t both = layout.head + layout.value;
+  Nums sums = e.loop(
+      0, call.count, 1, {zero, zero, zero, none, none, none},
+      [&](Num number, ArrayRef<Num> carried) -> Nums {
+        Sequence sequence = call.sequence(number);
+        Range hull = emitSequenceHull(e, op.getVisible(), sequence, indices);
+        Num rows = e.convert(sequence.queryLength * call.heads, e.f64);
+        Num keys = e.convert(hull.end - hull.begin, e.f64);
+        int64_t bytes = elementOf(op.getK()).getIntOrFloatBitWidth() / 8;
+        return {carried[0] + itemsOf(call, sequence, indices),
+                carried[1] + rowsOf(call, sequence) * call.groups,
+                carried[2] + bytesOf(call, sequence),
+                carried[3] + rows * keys * double(2 * both),
+                carried[4] +
+                    keys * e.convert(call.groups, e.f64) * double(bytes * both),
+                carried[5] + rows * double(bytes * layout.value)};
+      });
+  return {
+      {sums[0], sums[1]}, sums[2], scratchAt.bytes, sums[3], sums[4], sums[5]};
+}
+
+TileContext Decode::context(const TableReader &tables, const Sequence &sequence,
+                            Num group, Pointer scratch) const {
+  TileContext c = {
+      .e = e, .kernel = kernel, .op = op, .layout = layout, .tables = tables};
+  c.place.sequence = sequence;
+  c.place.group = group;
+  c.keyCount = sequence.keyLength;
+  c.placeScratch(scratch);
+  c.queryStride = scratchAt.queryWidth;
+  c.queries = scratch.bytes(scratchAt.queries).as(e.f32);
+  c.keyIndices = scratch.bytes(scratchAt.keyIndices).as(e.i32);
+  for (auto [n, slot] : llvm::enumerate(layout.columnSlots))
+    c.columnSlots.push_back(
+        scratch.bytes(scratchAt.slots + int64_t(n) * scratchAt.slotBytes)
+            .as(TileLayout::storedSlot(slot)));
+  return c;
+}
+
+void Decode::partial(const Call &call, Num begin, Num end,
+                     Pointer scratch) const {
+  TableReader tables(e, kernel, call);
+  Indices indices = Indices::read(e, call, tables, op.getByPosition());
+  walkItems(
+      e, call, begin, end,
+      [&](const Sequence &sequence) {
+        return itemsOf(call, sequence, indices);
+      },
+      [&](const Sequence &sequence) { return bytesOf(call, sequence); },
+      [&](const Sequence &sequence, Num item, Num base) {
+        Range tiles = tilesOf(sequence, indices);
+        Num splits = tiles.end - tiles.begin;
+        Num perGroup = blocksOf(call, sequence) * splits;
+        Num split = tiles.begin + item % splits;
+        Num first = item % perGroup / splits * layout.rows;
+        TileContext c = context(tables, sequence, item / perGroup, scratch);
+        RowBlock block = {first,
+                          min(rowsOf(call, sequence) - first, layout.rows),
+                          call.heads / call.groups};
+        emitBlock(call, c, indices, block, split, scratch);
+        e.loop(0, block.count, 1, [&](Num row) {
+          Pointer to =
+              record(call, sequence, base, c.place.group, first + row, split);
+          to.store(0, c.maxima.load(row));
+          to.store(1, e.sum(c.rowSum.load(row * layout.lanes, layout.lanes)));
+          e.loop(0, e.index(layout.valueWidth()), layout.lanes, [&](Num at) {
+            to.store(
+                at + layout.lanes,
+                c.outputs.load(row * layout.valueWidth() + at, layout.lanes));
+          });
+        });
+      });
+}
+
+void Decode::emitBlock(const Call &call, const TileContext &c,
+                       const Indices &indices, RowBlock block, Num split,
+                       Pointer scratch) const {
+  Tensor q = call.tensor(TORSOR_AT_Q, elementOf(op.getQ()));
+  Tensor k = call.tensor(TORSOR_AT_K, elementOf(op.getK()));
+  Tensor v = call.tensor(TORSOR_AT_V, elementOf(op.getV()));
+  Num used = alignUp(block.count, std::lcm(decodeRows, layout.lanes));
+  if (scratchAt.queryWidth != layout.head)
+    e.fill(c.queries, used * (scratchAt.queryWidth * 4), 0);
+  emitQueryRows(c, blocks, indices, q, block, used);
+  Num first = c.indices.load(0), last = first;
+  Nums ends = e.loop(0, block.count, 1, {first, last},
+                     [&](Num row, ArrayRef<Num> carried) -> Nums {
+                       Num index = c.indices.load(row);
+                       return {min(carried[0], index), max(carried[1], index)};
+                     });
+  const Sequence &sequence = c.place.sequence;
+  Range seen = hullOf(e, emitRanges(e, op.getVisible(), sequence,
+                                    indices.mapsHold, true, ends[0], ends[1]));
+  SmallVector<Range> full = emitRanges(
+      e, op.getFull(), sequence, indices.mapsHold, false, ends[0], ends[1]);
+  Num begin = max(seen.begin, split * layout.keys);
+  Num end = min(seen.end, (split + 1) * layout.keys);
+  Num isActed = emitKeysActed(e, call, blocks);
+  e.loop(begin, end, decodeChunk, [&](Num at) {
+    Num count = min(end - at, decodeChunk);
+    // Whole vectors, or their surplus must be hidden.
+    Num isFull = e.constant(e.i1, int64_t(0));
+    for (const Range &range : full)
+      isFull = isFull | ((range.begin <= at) & (at + count <= range.end));
+    Num partial = (isFull & (count % layout.lanes == 0)) ^ 1;
+    DecodeChunk chunk = {c, scratchAt, scratch,     blocks, indices, k,
+                         v, isActed,   block.count, at,     count};
+    chunk.emitColumns();
+    chunk.emitScores(partial);
+    chunk.emitWeights();
+    chunk.emitOutputs();
+  });
+}
+
+void Decode::combine(const Call &call, Num begin, Num end,
+                     Pointer scratch) const {
+  TableReader tables(e, kernel, call);
+  Indices indices = Indices::read(e, call, tables, op.getByPosition());
+  walkItems(
+      e, call, begin, end,
+      [&](const Sequence &sequence) {
+        return rowsOf(call, sequence) * call.groups;
+      },
+      [&](const Sequence &sequence) { return bytesOf(call, sequence); },
+      [&](const Sequence &sequence, Num item, Num base) {
+        Num rows = rowsOf(call, sequence);
+        Num group = item / rows;
+        TileContext c = context(tables, sequence, group, scratch);
+        emitRow(call, c, indices, tilesOf(sequence, indices), base, group,
+                item % rows);
+      });
+}
+
+/// Joins the splits of one row.
+void Decode::emitRow(const Call &call, const TileContext &c,
+                     const Indices &indices, Range tiles, Num base, Num group,
+                     Num row) const {
+  const Sequence &sequence = c.place.sequence;
+  int64_t lanes = layout.lanes;
+  auto at = [&](Num split) {
+    return record(call, sequence, base, group, row, split);
+  };
+  Num top = e.loop(tiles.begin, tiles.end, 1, {e.real(lowestMaximum)},
+                   [&](Num split, ArrayRef<Num> carried) -> Nums {
+                     return {max(carried[0], at(split).load(0))};
+                   })[0];
+  e.fill(c.outputs, e.index(layout.valueWidth() * 4), 0);
+  Num sum = e.loop(tiles.begin, tiles.end, 1, {e.real(0.0)},
+                   [&](Num split, ArrayRef<Num> carried) -> Nums {
+                     Pointer from = at(split);
+                     Num weight =
+                         emitExp2(e, *kernel.target, from.load(0) - top);
+                     e.loop(0, e.index(layout.valueWidth()), lanes, [&](Num d) {
+                       c.outputs.store(d, fma(e.splat(weight, lanes),
+                                              from.load(d + lanes, lanes),
+                                              c.outputs.load(d, lanes)));
+                     });
+                     return {fma(weight, from.load(1), carried[0])};
+                   })[0];
+  RowBlock block = {row, e.index(1), call.heads / call.groups};
+  emitResultRow(c, block.place(c, indices, e.index(0)), c.outputs, top, sum,
+                Num(), call.tensor(TORSOR_AT_O, elementOf(op.getO())),
+                call.tensor(TORSOR_AT_LSE, e.f32));
+}
+
+} // namespace
+
+FailureOr<OperationInfo> emitDecode(Emitter &e, const Kernel &kernel,
+                                    AttentionOp op) {
+  auto blocks = readAttention(op);
+  if (failed(blocks))
+    return failure();
+  Decode decode(e, kernel, op, *blocks);
+  emitPlanFunction(e, kernel,
+                   [&](const Call &call) { return decode.plan(call); });
+  auto partial = [&](const Call &call, Num begin, Num end, Pointer scratch) {
+    decode.partial(call, begin, end, scratch);
+  };
+  auto combine = [&](const Call &call, Num begin, Num end, Pointer scratch) {
+    decode.combine(call, begin, end, scratch);
+  };
+  emitRunFunction(e, kernel, {partial, combine});
+  OperationInfo info;
+  info.op = TORSOR_DECODE;
+  info.flags = TORSOR_CAN_PARTIAL | TORSOR_CAN_LSE;
+  return info;
+}
+
+} // namespace torsor
