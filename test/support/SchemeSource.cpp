@@ -20,6 +20,16 @@ SchemeOp SchemeModule::scheme(llvm::StringRef name) const {
   return {};
 }
 
+SchemeOp SchemeModule::layer(size_t layer, size_t attention) const {
+  mlir::ModuleOp holder = module.get();
+  for (StackOp stack : holder.getOps<StackOp>()) {
+    auto schemes = mlir::cast<mlir::ArrayAttr>(stack.getLayers()[layer]);
+    return scheme(
+        mlir::cast<mlir::FlatSymbolRefAttr>(schemes[attention]).getValue());
+  }
+  return {};
+}
+
 std::unique_ptr<mlir::MLIRContext> makeContext() {
   auto context = std::make_unique<mlir::MLIRContext>(
       mlir::MLIRContext::Threading::DISABLED);

@@ -23,6 +23,8 @@ struct SchemeModule {
 
   /// The scheme of that name, or the only one for "".
   SchemeOp scheme(llvm::StringRef name = "") const;
+  /// The scheme that a layer of the stack uses for its n-th attention.
+  SchemeOp layer(size_t layer, size_t attention = 0) const;
 };
 
 /// How the compile command would read a source.
