@@ -179,9 +179,9 @@ struct NarrowPair : impl::NarrowPairBase<NarrowPair> {
     }
     if (count || slots)
       remark::passed(op.getLoc(), options("NarrowedPairs"))
-          << std::to_string(count) << " operations and "
-          << std::to_string(slots)
-          << " slots of a pair are 32 bits wide";
+          << std::to_string(count) + " operations and " +
+                 std::to_string(slots) +
+                 " slots of a pair became 32 bits wide";
   }
 
   static remark::RemarkOpts options(StringRef name) {

@@ -43,7 +43,7 @@ BoxValue fromArguments(BoxCode &code, OpBuilder &b, Location loc, Value low,
                        Value high) {
   Type type = low.getType();
   if (type.isInteger(1)) // Of truth values, false is the lesser.
-    return {{}, {}, high, code.lnot(low), {}};
+    return {{}, {}, high, low, {}};
   if (isa<FloatType>(type)) // A NaN among the values is both ends.
     return {low,
             high,
@@ -91,8 +91,7 @@ bool deriveTileRegion(AttentionOp op) {
     if (inner != &mask.back() && !code.emit(*inner))
       open.push_back(inner);
   BoxValue result = code.get(mask.back().getOperand(0));
-  Value all = code.lnot(result.mayFail);
-  YieldOp::create(b, loc, ValueRange{result.mayHold, all});
+  YieldOp::create(b, loc, ValueRange{result.mayHold, result.mustHold});
   removeUnused(tile);
   for (Operation *inner : open)
     remark::missed(inner->getLoc(), remark::RemarkOpts::name("TileUndecided")
@@ -101,7 +100,7 @@ bool deriveTileRegion(AttentionOp op) {
         << "': tiles that depend on it stay partial";
   APInt some, every;
   if (matchPattern(result.mayHold, m_ConstantInt(&some)) && !some.isZero() &&
-      matchPattern(all, m_ConstantInt(&every)) && every.isZero()) {
+      matchPattern(result.mustHold, m_ConstantInt(&every)) && every.isZero()) {
     op.getTile().getBlocks().clear();
     return false;
   }

@@ -38,7 +38,7 @@ std::optional<int64_t> BoxCode::getConstant(Value value) {
 BoxValue BoxCode::ofRange(Type type, IntRange range, Location at) {
   loc = at;
   if (type.isInteger(1))
-    return {{}, {}, truth(range.high != 0), truth(range.low == 0), {}};
+    return {{}, {}, truth(range.high != 0), truth(range.low != 0), {}};
   if (isa<FloatType>(type)) {
     Value zero = arith::ConstantOp::create(b, loc, b.getFloatAttr(type, 0));
     return {zero, zero, {}, {}, truth(true)};
@@ -88,13 +88,19 @@ bool BoxCode::emit(Operation &op) {
   return true;
 }
 
-/// x == y of truth values; they are equal where both can hold or both can fail.
+/// x == y of truth values: both hold or both fail.
 BoxValue BoxCode::isEqual(const BoxValue &x, const BoxValue &y) {
   return {{},
           {},
-          lor(land(x.mayHold, y.mayHold), land(x.mayFail, y.mayFail)),
-          lor(land(x.mayHold, y.mayFail), land(x.mayFail, y.mayHold)),
+          lor(land(x.mayHold, y.mayHold),
+              land(lnot(x.mustHold), lnot(y.mustHold))),
+          lor(land(x.mustHold, y.mustHold),
+              land(lnot(x.mayHold), lnot(y.mayHold))),
           {}};
+}
+
+BoxValue BoxCode::negate(const BoxValue &x) {
+  return {{}, {}, lnot(x.mustHold), lnot(x.mayHold), {}};
 }
 
 BoxCode::Box BoxCode::emitTruth(Operation &op) {
@@ -107,9 +113,7 @@ BoxCode::Box BoxCode::emitTruth(Operation &op) {
         cmp.getPredicate() != Predicate::ne)
       return std::nullopt;
     BoxValue same = isEqual(get(cmp.getLhs()), get(cmp.getRhs()));
-    if (cmp.getPredicate() == Predicate::ne)
-      std::swap(same.mayHold, same.mayFail);
-    return same;
+    return cmp.getPredicate() == Predicate::ne ? negate(same) : same;
   }
   if (!isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op))
     return std::nullopt;
@@ -118,17 +122,15 @@ BoxCode::Box BoxCode::emitTruth(Operation &op) {
     return BoxValue{{},
                     {},
                     land(x.mayHold, y.mayHold),
-                    lor(x.mayFail, y.mayFail),
+                    land(x.mustHold, y.mustHold),
                     {}};
   if (isa<arith::OrIOp>(op))
     return BoxValue{{},
                     {},
                     lor(x.mayHold, y.mayHold),
-                    land(x.mayFail, y.mayFail),
+                    lor(x.mustHold, y.mustHold),
                     {}};
-  BoxValue same = isEqual(x, y);
-  std::swap(same.mayHold, same.mayFail);
-  return same;
+  return negate(isEqual(x, y));
 }
 
 BoxCode::Box BoxCode::compareIntegers(arith::CmpIOp op) {
@@ -153,10 +155,8 @@ BoxCode::Box BoxCode::compareIntegers(arith::CmpIOp op) {
     Value same = land(land(compare(Predicate::eq, x.low, x.high),
                            compare(Predicate::eq, y.low, y.high)),
                       compare(Predicate::eq, x.low, y.low));
-    BoxValue equal{{}, {}, meet, lnot(same), {}};
-    if (predicate == Predicate::ne)
-      std::swap(equal.mayHold, equal.mayFail);
-    return equal;
+    BoxValue equal{{}, {}, meet, same, {}};
+    return predicate == Predicate::ne ? negate(equal) : equal;
   }
   case Predicate::ult:
   case Predicate::ugt:
@@ -176,7 +176,7 @@ BoxCode::Box BoxCode::compareIntegers(arith::CmpIOp op) {
   return BoxValue{{},
                   {},
                   compare(less, x.low, y.high),
-                  lnot(compare(less, x.high, y.low)),
+                  compare(less, x.high, y.low),
                   {}};
 }
 
@@ -187,10 +187,10 @@ BoxCode::Box BoxCode::emitSelect(arith::SelectOp op) {
     return BoxValue{
         {},
         {},
-        lor(land(c.mayHold, x.mayHold), land(c.mayFail, y.mayHold)),
-        lor(land(c.mayHold, x.mayFail), land(c.mayFail, y.mayFail)),
+        lor(land(c.mayHold, x.mayHold), land(lnot(c.mustHold), y.mayHold)),
+        land(lor(lnot(c.mayHold), x.mustHold), lor(c.mustHold, y.mustHold)),
         {}};
-  Value mixed = land(c.mayHold, c.mayFail);
+  Value mixed = land(c.mayHold, lnot(c.mustHold));
   auto either = [&](Value first, Value second, Value joined) {
     return choose(mixed, joined, choose(c.mayHold, first, second));
   };
@@ -200,7 +200,7 @@ BoxCode::Box BoxCode::emitSelect(arith::SelectOp op) {
         either(x.high, y.high, make<arith::MaximumFOp>(x.high, y.high)),
         {},
         {},
-        lor(land(c.mayHold, x.any), land(c.mayFail, y.any))};
+        lor(land(c.mayHold, x.any), land(lnot(c.mustHold), y.any))};
   return BoxValue{either(x.low, y.low, make<arith::MinSIOp>(x.low, y.low)),
                   either(x.high, y.high, make<arith::MaxSIOp>(x.high, y.high)),
                   {},
@@ -222,7 +222,7 @@ BoxCode::Box BoxCode::emitLookup(Operation &op) {
   Value value = LookupOp::create(b, loc, type, lookup.getTable(), indices);
   if (type.isInteger(1))
     return BoxValue{
-        {}, {}, lor(lnot(single), value), lor(lnot(single), lnot(value)), {}};
+        {}, {}, lor(lnot(single), value), land(single, value), {}};
   if (isa<FloatType>(type))
     return BoxValue{value,
                     value,

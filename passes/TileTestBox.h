@@ -18,8 +18,9 @@ struct BoxValue {
   /// Of a number: its least and greatest value. Integers as i64, whatever their
   /// width; reals in their own type.
   mlir::Value low, high;
-  /// Of a truth value: can it be true, can it be false?
-  mlir::Value mayHold, mayFail;
+  /// Of a truth value: is it true somewhere, for all that is known, and is it
+  /// true everywhere?
+  mlir::Value mayHold, mustHold;
   /// Of a real: it may be anything, NaN too, and `low` and `high` say nothing.
   mlir::Value any;
 };
@@ -60,6 +61,7 @@ private:
 
   Box emitTruth(mlir::Operation &op);
   BoxValue isEqual(const BoxValue &x, const BoxValue &y);
+  BoxValue negate(const BoxValue &x);
   Box compareIntegers(mlir::arith::CmpIOp op);
 
   Box emitInteger(mlir::Operation &op);

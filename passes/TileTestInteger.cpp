@@ -206,8 +206,8 @@ BoxCode::Box BoxCode::emitCast(Operation &op) {
   if (in.getType().isInteger(1)) {
     Value zero = constant(0), one = constant(isSigned ? -1 : 1);
     return isSigned ? number(choose(x.mayHold, one, zero),
-                             choose(x.mayFail, zero, one))
-                    : number(choose(x.mayFail, zero, one),
+                             choose(x.mustHold, one, zero))
+                    : number(choose(x.mustHold, one, zero),
                              choose(x.mayHold, one, zero));
   }
   if (isSigned)

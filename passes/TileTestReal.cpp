@@ -175,10 +175,9 @@ BoxCode::Box BoxCode::compareReals(arith::CmpFOp op) {
     Value same = land(land(test(P::OEQ, x.low, x.high),
                            test(P::OEQ, y.low, y.high)),
                       test(P::OEQ, x.low, y.low));
-    BoxValue equal{{}, {}, lor(any, meet), lor(any, lnot(same)), {}};
-    if (predicate == P::ONE || predicate == P::UNE)
-      std::swap(equal.mayHold, equal.mayFail);
-    return equal;
+    BoxValue equal{{}, {}, lor(any, meet), land(lnot(any), same), {}};
+    bool isNegated = predicate == P::ONE || predicate == P::UNE;
+    return isNegated ? negate(equal) : equal;
   }
   default:
     return std::nullopt;
@@ -187,7 +186,7 @@ BoxCode::Box BoxCode::compareReals(arith::CmpFOp op) {
   return BoxValue{{},
                   {},
                   lor(any, test(less, x.low, y.high)),
-                  lor(any, lnot(test(less, x.high, y.low))),
+                  land(lnot(any), test(less, x.high, y.low)),
                   {}};
 }
 
