@@ -158,6 +158,11 @@ std::string Printer::print() {
     // A gain on q alone leaves no trace in a cache.
     if (block.pairs.front().second >= 0 || block.pairs.front().gainK != 1)
       printBlock(block);
+  for (const ActionUnit &unit : plan.action.units)
+    if (auto block = dyn_cast<UnipotentOp>(unit.block)) {
+      std::string slope = scalar(block.getSlope());
+      blocks += " (bias " + slope + " at " + scalar(unit.timeK) + ")";
+    }
   std::string text = "head " + std::to_string(plan.head) + " value " +
                      std::to_string(plan.value) + " k " + typeText(plan.k) +
                      " v " + typeText(plan.v) + " keys " +
@@ -179,6 +184,11 @@ bool contractReads(SchemePlan &plan, Operation *param) {
         continue;
       work.push_back(frequencyOf(*pair.unit));
       work.push_back(pair.unit->timeK);
+    }
+  for (const ActionUnit &unit : plan.action.units)
+    if (auto block = dyn_cast<UnipotentOp>(unit.block)) {
+      work.push_back(block.getSlope());
+      work.push_back(unit.timeK);
     }
   llvm::SmallPtrSet<Operation *, 16> seen;
   while (!work.empty()) {

@@ -116,6 +116,7 @@ LogicalResult FormKernels::form(SchemeOp scheme) {
       failed(planBlocks(plan)))
     return failure();
 
+  remarkDecisions(plan);
   OpBuilder module(scheme);
   SmallVector<NamedAttribute> operations;
   auto name = [&](func::FuncOp function) {

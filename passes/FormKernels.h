@@ -33,6 +33,9 @@ mlir::Value frequencyOf(const ActionUnit &unit);
 mlir::FailureOr<mlir::func::FuncOp>
 fillTables(SchemePlan &plan, mlir::OpBuilder &module, bool perSequence);
 
+/// Says why keys, scale and bias went where they went.
+void remarkDecisions(const SchemePlan &plan);
+
 enum class KernelOperation { Prefill, Decode, Append, Merge };
 
 /// "prefill", "decode", "append", "merge".

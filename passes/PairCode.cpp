@@ -152,18 +152,23 @@ FailureOr<Value> PairCode::leaf(Value value) {
 Value PairCode::read(ReadOp op, ValueRange indices) {
   Operation *declaration = op.getTensor().getDefiningOp();
   auto input = dyn_cast<InputOp>(declaration);
-  if (input && input.getPer() == Per::Token)
-    return fail(op, "a value of one token that is picked by the other token or "
-                    "by the query head");
   MemRefType type = plan.arguments.getMemref(declaration);
   SmallVector<Value> all;
-  // A back end knows the sequence; the index says only that there is one.
-  if (input && input.getPer() == Per::Sequence)
+  bool isKey = false;
+  // A back end knows the sequence, and the token of the pair: the index says
+  // only that there is one.
+  if (input && input.getPer() != Per::Call)
     all.push_back(index(0));
+  if (input && input.getPer() == Per::Token) {
+    auto token = op.getIndices().front().getDefiningOp<TokenOp>();
+    if (!token)
+      return fail(op, "a value of a token between key and query");
+    isKey = token.getSide() == Side::Key;
+  }
   all.append(indices.begin(), indices.end());
   auto made = LookupOp::create(
       b, op.getLoc(), readType(type.getElementType()),
-      regions.kernel.table(plan.arguments.getInfo(declaration, false), type),
+      regions.kernel.table(plan.arguments.getInfo(declaration, isKey), type),
       all);
   copyRange(declaration, made);
   return made;

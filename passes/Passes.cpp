@@ -49,6 +49,9 @@ void buildKernelPipeline(OpPassManager &manager,
   form.head = options.head;
   form.value = options.value;
   form.f32Reference = options.f32Reference;
+  manager.addPass(createCheckLegality());
+  manager.addPass(createNormalizeAction());
+  manager.addPass(createRaiseUnipotent());
   manager.addPass(createFormKernels(form));
   OpPassManager &kernels = manager.nest<func::FuncOp>();
   kernels.addPass(createNarrowPair());

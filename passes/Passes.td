@@ -5,6 +5,45 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CheckLegality : Pass<"torsor-check-legality", "::mlir::ModuleOp"> {
+  let summary = "Check that every scheme is lawful";
+  let description = [{
+    Checks, whatever wrote the IR, what makes the group law hold: each action
+    under one layout and one clock; one generator for all pairs;
+    products that commute by rule; boundedness on the half-line that the mask
+    leaves; clocks that never run backwards where blocks fade; bases that can be
+    inverted; what each term may vary by; how a logit is assembled. Each error
+    ends with the name of the axiom that is broken. Changes nothing.
+  }];
+}
+
+def NormalizeAction : Pass<"torsor-normalize-action", "::mlir::ModuleOp"> {
+  let summary = "Bring actions to a direct sum of primitive blocks";
+  let description = [{
+    Applies the identities of actions: places go to the blocks, sums are flat,
+    neighbours on one clock are joined, turns of the same pair and decays of the
+    same lanes add up, a turn of frequency 0 is a zero block, a clock divided by
+    a constant divides the frequencies, equal offsets of both times cancel.
+    `fold-gain` moves a gain on every lane into the scale; what a cache holds
+    changes with it, so the pipeline leaves it out.
+  }];
+  let options = [Option<"foldGain", "fold-gain", "bool", "false",
+                        "Move a gain on every lane into the scale">];
+  let dependentDialects = ["::torsor::TorsorDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+def RaiseUnipotent : Pass<"torsor-raise-unipotent", "::mlir::ModuleOp"> {
+  let summary = "Make the part of a bias that is affine in an age an action";
+  let description = [{
+    A bias `m (t - s)` with a slope that no token decides is the unipotent
+    action of slope m on that clock: it takes part in the group law, and lowers
+    to the start of the accumulator. What is not affine stays in the bias.
+  }];
+  let dependentDialects = ["::torsor::TorsorDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
 def PlainScheme : Pass<"torsor-plain-scheme", "::mlir::ModuleOp"> {
   let summary = "Write sums out and resolve elements of vectors";
   let dependentDialects = ["::torsor::TorsorDialect"];

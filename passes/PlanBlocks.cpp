@@ -139,6 +139,8 @@ Value frequencyOf(const ActionUnit &unit) {
 LogicalResult planBlocks(SchemePlan &plan) {
   SmallVector<PlannedPair> pairs;
   for (const ActionUnit &unit : plan.action.units) {
+    if (isa<UnipotentOp>(unit.block)) // starts the accumulator instead
+      continue;
     if (failed(checkUnit(plan, unit)))
       return failure();
     bool isTurn = isa<TurnOp>(unit.block);

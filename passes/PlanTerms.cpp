@@ -33,6 +33,10 @@ public:
   Value times(Value a, Value c) {
     return arith::MulFOp::create(b, loc, a, c);
   }
+  /// Either may be null.
+  Value sum(Value a, Value c) {
+    return !a ? c : !c ? a : Value(arith::AddFOp::create(b, loc, a, c));
+  }
   Value score() {
     return AmbientOp::create(b, loc, b.getF64Type(), Ambient::Score);
   }
@@ -131,6 +135,40 @@ LogicalResult refuse(Operation &op) {
       .Default([](Operation *) { return success(); });
 }
 
+/// What the unipotent blocks add to a logit, in log2 units; null without one.
+FailureOr<Value> unipotentStart(SchemePlan &plan, Folder &fold) {
+  Value start;
+  for (const ActionUnit &unit : plan.action.units) {
+    auto block = dyn_cast<UnipotentOp>(unit.block);
+    if (!block)
+      continue;
+    if (!unit.within.empty())
+      return noKernel(block.getLoc(), "a unipotent block that is chosen");
+    if (!plan.varies.of(block.getSlope()).isUniform())
+      return noKernel(block.getLoc(), "a slope that varies by a token");
+    Location loc = block.getLoc();
+    Value delta;
+    if (unit.timeQ.getType().isInteger(64) &&
+        unit.timeK.getType().isInteger(64)) {
+      // Exact in integers, then one rounding.
+      delta = arith::SubIOp::create(fold.b, loc, unit.timeK, unit.timeQ);
+      delta = arith::SIToFPOp::create(fold.b, loc, fold.b.getF64Type(), delta);
+    } else {
+      auto real = [&](Value time) -> Value {
+        return time.getType().isF64()
+                   ? time
+                   : Value(arith::SIToFPOp::create(
+                         fold.b, loc, fold.b.getF64Type(), time));
+      };
+      delta = arith::SubFOp::create(fold.b, loc, real(unit.timeK),
+                                    real(unit.timeQ));
+    }
+    Value slope = fold.scaled(block.getSlope(), log2e);
+    start = fold.sum(start, fold.times(slope, delta));
+  }
+  return start;
+}
+
 LogicalResult planWidths(SchemePlan &plan, int64_t headOption,
                          int64_t valueOption) {
   SchemeOp scheme = plan.scheme;
@@ -202,6 +240,9 @@ LogicalResult planTerms(SchemePlan &plan, int64_t headOption,
     scale = fold.real(1.0 / std::sqrt(double(plan.head)));
   if (bias)
     bias = fold.scaled(bias, log2e);
+  FailureOr<Value> start = unipotentStart(plan, fold);
+  if (failed(start))
+    return failure();
   if (logit) {
     plan.logit = fold.scaled(logit, log2e);
   } else if (softcap) {
@@ -210,16 +251,18 @@ LogicalResult planTerms(SchemePlan &plan, int64_t headOption,
     Value z = math::TanhOp::create(fold.b, fold.loc, fold.score());
     plan.logit = fold.times(z, fold.scaled(softcap, log2e));
     if (bias)
-      plan.logit =
-          arith::AddFOp::create(fold.b, fold.loc, plan.logit, bias);
+      plan.logit = fold.sum(plan.logit, bias);
   } else {
     plan.scale = fold.scaled(scale, log2e);
+    plan.init = *start;
     if (bias && isToeplitz(plan, bias))
-      plan.init = bias;
+      plan.init = fold.sum(plan.init, bias);
     else if (bias)
-      plan.logit =
-          arith::AddFOp::create(fold.b, fold.loc, fold.score(), bias);
+      plan.logit = fold.sum(fold.score(), bias);
   }
+  // Behind a softcap the score has no start any more.
+  if (*start && !plan.init)
+    plan.logit = fold.sum(plan.logit, *start);
   if (plan.scale && !plan.varies.of(plan.scale).isRow())
     return noKernel(scale.getLoc(), "a scale that reads contents");
   if (sink) {

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Remarks of form-kernels: what was placed where, and why.
+#include "passes/FormKernels.h"
+#include "passes/KernelRegions.h"
+
+#include "mlir/IR/Remarks.h"
+
+using namespace mlir;
+
+namespace torsor {
+namespace {
+
+remark::RemarkOpts options(StringRef name) {
+  return remark::RemarkOpts::name(name).category("torsor-form-kernels");
+}
+
+/// The place of a term of the scheme, or else of the scheme.
+template <typename Term> Location locationOf(const SchemePlan &plan) {
+  for (Term term : SchemeOp(plan.scheme).getBody().getOps<Term>())
+    return term.getLoc();
+  return SchemeOp(plan.scheme).getLoc();
+}
+
+void remarkKeys(const SchemePlan &plan) {
+  Location loc = locationOf<ActionTermOp>(plan);
+  if (plan.keysActed)
+    remark::passed(loc, options("KeysActed"))
+        << "a cache holds keys acted on: nothing on the key side changes "
+           "between calls; fresh keys are acted on while they are packed";
+  else if (!plan.whyRaw.empty())
+    remark::passed(loc, options("KeysRaw"))
+        << "a cache holds raw keys, acted on again in each call: "
+        << plan.whyRaw;
+  else
+    remark::passed(loc, options("KeysPlain"))
+        << "nothing acts on keys: a cache holds them as they come";
+}
+
+} // namespace
+
+void remarkDecisions(const SchemePlan &plan) {
+  remarkKeys(plan);
+  if (plan.scale && plan.constantScale)
+    remark::passed(locationOf<ScaleOp>(plan), options("ScaleInQuery"))
+        << "the scale is constant: q is multiplied by it"
+        << (plan.logit ? "" : " and by log2 e") << " once, when it is loaded";
+  else if (plan.scale)
+    remark::passed(locationOf<ScaleOp>(plan), options("ScalePerRow"))
+        << "the scale belongs to a query row: q is multiplied by it once, when "
+           "it is loaded";
+  if (plan.init)
+    remark::passed(locationOf<BiasOp>(plan), options("BiasStarts"))
+        << "the bias depends on ages alone: it starts the accumulator, where "
+           "it costs no pass over the scores";
+  if (plan.logit)
+    remark::passed(locationOf<BiasOp>(plan), options("LogitPerPair"))
+        << "a term of the logit is computed for each pair behind the product: "
+           "it is no function of an age, or follows a softcap";
+  remark::passed(SchemeOp(plan.scheme).getLoc(), options("Forms"))
+      << "sequences of up to " << std::to_string(decodeQueries)
+      << " queries are decoded, split along their keys; longer ones are tiled";
+}
+
+} // namespace torsor
