@@ -67,10 +67,12 @@ Diagnostic &DiagnosticList::report(DiagnosticLevel level, SourceRange range,
   return add(std::move(diagnostic));
 }
 
-static bool isSameMessage(const Diagnostic &a, const Diagnostic &b) {
-  return a.level == b.level && a.place.line == b.place.line &&
-         a.place.column == b.place.column && a.text == b.text &&
-         a.place.file == b.place.file;
+/// The same for two messages of one level, place and text.
+static std::string getKey(const Diagnostic &diagnostic) {
+  const DiagnosticPlace &place = diagnostic.place;
+  return std::to_string(int(diagnostic.level)) + ":" +
+         std::to_string(place.line) + ":" + std::to_string(place.column) + ":" +
+         place.file + ":" + diagnostic.text;
 }
 
 Diagnostic &DiagnosticList::add(Diagnostic diagnostic) {
@@ -78,9 +80,8 @@ Diagnostic &DiagnosticList::add(Diagnostic diagnostic) {
     dropped = std::move(diagnostic);
     return dropped;
   };
-  for (const Diagnostic &earlier : list)
-    if (isSameMessage(earlier, diagnostic))
-      return drop();
+  if (!keys.insert(getKey(diagnostic)).second)
+    return drop();
   if (diagnostic.level == DiagnosticLevel::Error) {
     ++errorCount;
     if (++errorsOfFile[diagnostic.place.file] > errorLimit)

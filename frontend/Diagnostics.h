@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,7 @@ public:
 
 private:
   std::deque<Diagnostic> list;
+  std::set<std::string> keys;
   std::map<std::string, unsigned> errorsOfFile;
   unsigned errorCount = 0;
   /// Takes what is over the limit, so that callers may still add notes.

@@ -47,6 +47,7 @@ public:
 
 private:
   // Which tokens begin lines.
+  size_t indexOf(uint32_t offset) const;
   void markImport(const Import &import);
   void markItem(const Item *item);
   void markClause(const Clause *clause, bool pad);
@@ -78,11 +79,17 @@ private:
 
 } // namespace
 
+/// Index of the first token that begins at an offset or behind it.
+size_t Formatter::indexOf(uint32_t offset) const {
+  auto token = llvm::lower_bound(list.tokens, offset,
+                                 [](const Token &token, uint32_t offset) {
+                                   return token.range.begin < offset;
+                                 });
+  return size_t(token - list.tokens.begin());
+}
+
 void Formatter::markImport(const Import &import) {
-  auto token = llvm::find_if(list.tokens, [&](const Token &token) {
-    return token.range.begin == import.range.begin;
-  });
-  mark(token[-1].range.begin, {0, false, 4});
+  mark(list.tokens[indexOf(import.range.begin) - 1].range.begin, {0, false, 4});
 }
 
 void Formatter::markClause(const Clause *clause, bool pad) {
@@ -94,10 +101,8 @@ void Formatter::markClause(const Clause *clause, bool pad) {
 void Formatter::markItem(const Item *item) {
   mark(item->range.begin, {0, false, 4});
   // Tokens of the item, to find the words that the tree does not place.
-  auto tokens = llvm::make_filter_range(list.tokens, [&](const Token &token) {
-    return token.range.begin >= item->range.begin &&
-           token.range.end <= item->range.end;
-  });
+  size_t first = indexOf(item->range.begin), last = indexOf(item->range.end);
+  auto tokens = llvm::ArrayRef(list.tokens).slice(first, last - first);
   if (const auto *scheme = llvm::dyn_cast<SchemeItem>(item)) {
     for (const Clause *clause : scheme->clauses)
       markClause(clause, clause->kind != ClauseKind::Let &&
@@ -112,6 +117,8 @@ void Formatter::markItem(const Item *item) {
     if (!function->body.empty() ||
         lineOf(equals) != lineOf(function->result.range.end))
       mark(equals, {2, false, 4});
+    else if (lineOf(equals) != lineOf(function->value->full.begin))
+      mark(function->value->full.begin, {2, false, 4});
   } else if (const auto *stack = llvm::dyn_cast<StackItem>(item)) {
     for (const LetClause *let : stack->lets)
       markClause(let, false);

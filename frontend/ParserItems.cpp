@@ -267,6 +267,7 @@ static bool mayStandTwice(ClauseKind kind) {
 
 void Parser::parseClauses(SchemeItem &item, SourceRange open) {
   llvm::SmallVector<const Clause *, 16> clauses;
+  const Clause *firsts[size_t(ClauseKind::Embed) + 1] = {};
   while (true) {
     beginPart();
     if (accept("}"))
@@ -281,10 +282,9 @@ void Parser::parseClauses(SchemeItem &item, SourceRange open) {
       skipToClause();
       continue;
     }
-    const auto *first = llvm::find_if(clauses, [&](const Clause *earlier) {
-      return earlier->kind == clause->kind;
-    });
-    if (first == clauses.end() || mayStandTwice(clause->kind)) {
+    const Clause *&first = firsts[size_t(clause->kind)];
+    if (!first || mayStandTwice(clause->kind)) {
+      first = first ? first : clause;
       clauses.push_back(clause);
       continue;
     }
@@ -293,7 +293,7 @@ void Parser::parseClauses(SchemeItem &item, SourceRange open) {
          fmt::format("the clause '{}' stands twice{}",
                      getClauseWord(clause->kind).str(),
                      getTwiceHint(clause->kind).str()))
-        .note((*first)->word, "the first is here");
+        .note(first->word, "the first is here");
     broken = wasBroken;
   }
   item.clauses = copy(clauses);

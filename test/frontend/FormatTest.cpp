@@ -94,7 +94,7 @@ TEST(Format, Functions) {
             "fn g() -> int\n"
             "  = 1\n"
             "fn h() -> int =\n"
-            "    1\n");
+            "  1\n");
 }
 
 TEST(Format, StacksAndInstances) {
@@ -173,6 +173,11 @@ TEST(Format, EverySchemeKeepsTreeAndComments) {
     EXPECT_EQ(treeOf(once), treeOf(text)) << path;
     EXPECT_EQ(commentsOf(once), commentsOf(text)) << path;
   }
+}
+
+TEST(Format, ShippedFilesAreFormatted) {
+  for (const std::string &path : getSchemePaths())
+    EXPECT_EQ(format(readFile(path)), readFile(path)) << path;
 }
 
 } // namespace
