@@ -291,16 +291,20 @@ Value SchemeEmitter::listReals(llvm::ArrayRef<const Node *> list,
     return ReadOp::create(builder, loc, type, tensors.lookup(row->tensor),
                           indices);
   }
-  const Node *first = list.front();
+  auto choice = [](const Node *x) {
+    return x->op == NodeOp::ToReal ? x->operands[0] : x;
+  };
+  const Node *first = choice(list.front());
   if (first->op == NodeOp::Select &&
       llvm::all_of(list, [&](const Node *x) {
-        return x->op == NodeOp::Select && x->operands[0] == first->operands[0];
+        return choice(x)->op == NodeOp::Select &&
+               choice(x)->operands[0] == first->operands[0];
       })) {
     // One choice between two lists.
     llvm::SmallVector<const Node *> yes, no;
     for (const Node *element : list) {
-      yes.push_back(element->operands[1]);
-      no.push_back(element->operands[2]);
+      yes.push_back(choice(element)->operands[1]);
+      no.push_back(choice(element)->operands[2]);
     }
     Value condition = get(first->operands[0]);
     Value a = listReals(yes, loc), b = listReals(no, loc);

@@ -76,24 +76,40 @@ static bool equal(const Node &a, const Node &b) {
          a.truth == b.truth && a.operands == b.operands;
 }
 
+void NodeGraph::grow() {
+  std::vector<Place> old(std::max<size_t>(1024, 2 * table.size()));
+  old.swap(table);
+  size_t mask = table.size() - 1;
+  for (const Place &place : old) {
+    if (!place.node)
+      continue;
+    size_t at = place.hash & mask;
+    while (table[at].node)
+      at = (at + 1) & mask;
+    table[at] = place;
+  }
+}
+
 const Node *NodeGraph::intern(Node wanted) {
-  size_t hash = hashOf(wanted);
-  auto [first, last] = index.equal_range(hash);
-  for (auto it = first; it != last; ++it)
-    if (equal(*it->second, wanted))
-      return it->second;
+  if (2 * (nodes.size() + 1) > table.size())
+    grow();
+  size_t hash = hashOf(wanted), mask = table.size() - 1, at = hash & mask;
+  for (; table[at].node; at = (at + 1) & mask)
+    if (table[at].hash == hash && equal(*table[at].node, wanted))
+      return table[at].node;
   for (const Node *operand : wanted.operands) {
     wanted.varies |= operand->varies;
     wanted.height = std::max(wanted.height, operand->height + 1);
   }
   // Operands of the caller may live on its stack.
   wanted.operands = wanted.operands.copy(arena);
-  wanted.id = nodes.size();
-  bytes += sizeof(Node) + wanted.operands.size() * sizeof(Node *) + 48 +
-           (wanted.integer.wordCount() > 1 ? wanted.integer.wordCount() * 8 : 0);
+  wanted.id = uint32_t(nodes.size());
+  unsigned words = wanted.integer.wordCount();
+  bytes += sizeof(Node) + wanted.operands.size() * sizeof(Node *) +
+           2 * sizeof(Place) + (words > 1 ? words * 8 : 0);
   nodes.push_back(std::move(wanted));
-  index.emplace(hash, &nodes.back());
-  return &nodes.back();
+  table[at] = {hash, &nodes.back()};
+  return table[at].node;
 }
 
 const Node *NodeGraph::make(NodeOp op, NumberType type,

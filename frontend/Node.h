@@ -12,7 +12,8 @@
 #include "llvm/Support/Allocator.h"
 
 #include <deque>
-#include <unordered_map>
+#include <string>
+#include <vector>
 
 namespace torsor {
 
@@ -169,7 +170,13 @@ public:
 
 private:
   std::deque<Node> nodes;
-  std::unordered_multimap<size_t, const Node *> index;
+  /// Open addressing: a power of two of places, at most half of them used.
+  struct Place {
+    size_t hash = 0;
+    const Node *node = nullptr;
+  };
+  std::vector<Place> table;
+  void grow();
   std::vector<std::string> tokenNames;
   llvm::BumpPtrAllocator arena;
   size_t bytes = 0;

@@ -93,6 +93,9 @@ private:
   Meaning unknown(llvm::StringRef name, SourceRange range, Env &env,
                   llvm::StringRef what = "name");
   bool mayDefine(const Env &env, const Name &name);
+  /// The same for a name inside a definition of the user, which must not hide
+  /// what the file defines either.
+  bool mayDefineInside(const Env &env, const Name &name);
   /// May a value stand for its definition from now on? Not where an error may
   /// have been dropped.
   bool mayKeep(const Meaning &value) const {
@@ -101,6 +104,8 @@ private:
   /// Reports names of an expression that mean nothing, without evaluating it.
   void resolveNames(const Expr *e, Env &env, llvm::StringSet<> &bound);
   void resolveItem(const Item *item);
+  /// Reports formals and lets of a definition that hide something.
+  void checkNames(const Item *item);
 
   // --- SemaExpr.cpp
   Meaning eval(const Expr *e, Env &env);
@@ -287,6 +292,7 @@ private:
   Scheme *useItem(const Expr *e, Env &env, const Name &name,
                   llvm::ArrayRef<Argument> args, const InstanceItem *instance);
   Scheme *pickScheme(const Expr *e, Env &env);
+  bool resolveUse(const Expr *e, Env &env, llvm::StringSet<> &bound);
 
   CheckedFile &out;
   DiagnosticList &diagnostics;
@@ -297,12 +303,14 @@ private:
   llvm::StringSet<> loadedFiles;
   bool broken = false;
 
+  /// Values of the file's lets outside schemes.
+  std::map<std::pair<const void *, Where>, Meaning> fileLetValues;
   /// Constant results of calls, by arguments.
   llvm::StringMap<Meaning> callResults;
   /// The token of each sum over a path.
   llvm::DenseMap<const SumExpr *, TokenId> pathTokens;
   /// Schemes that were checked, by item and arguments.
-  llvm::StringMap<Scheme *> knownSchemes;
+  llvm::StringMap<Scheme *> knownSchemes, stackSchemes;
 
   /// Above 0 while a branch that is not taken, or a trial, is evaluated: errors
   /// of values (first) or all (second) are dropped.

@@ -23,6 +23,8 @@ bool Sema::declareName(SchemeState &state, const Name &name,
   };
   if (const Item *item = items.lookup(name.text)) {
     note(item->name.range);
+    // Uses of it in the scheme stay silent.
+    state.names.try_emplace(name.text, SchemeState::Entity());
     return false;
   }
   auto [at, fresh] = state.names.try_emplace(name.text, entity);

@@ -135,6 +135,7 @@ void Sema::checkItems(const ParsedFile &file) {
     if (item->broken || !item->name || items.lookup(item->name.text) != item)
       continue;
     Env env = makeFileEnv(item, Where::File);
+    checkNames(item);
     if (auto *scheme = llvm::dyn_cast<SchemeItem>(item)) {
       llvm::StringMap<Binding> args;
       if (bindSettings(scheme, args))

@@ -52,6 +52,19 @@ bool Sema::mayDefine(const Env &env, const Name &name) {
   return false;
 }
 
+bool Sema::mayDefineInside(const Env &env, const Name &name) {
+  if (!mayDefine(env, name))
+    return false;
+  const Item *item = items.lookup(name.text);
+  bool hides = item && llvm::isa<LetItem, FunctionItem>(item);
+  if (!hides || (env.file && env.file->isPrelude()))
+    return true;
+  report(env, name.range, "twice",
+         fmt::format("'{}' is defined twice", name.text.str()))
+      .note(item->name.range, "first defined here");
+  return false;
+}
+
 /// `f(a, b)`: how a definition is called.
 static std::string showCall(StringRef name, llvm::ArrayRef<Formal> formals) {
   std::string text = name.str() + "(";
@@ -252,9 +265,11 @@ static bool isBeingEvaluated(const void *definition, const Env &env) {
 
 Meaning Sema::inlineLet(const LetItem *let, SourceRange use, Env &env) {
   auto key = std::make_pair(static_cast<const void *>(let), env.where);
-  if (env.scheme)
-    if (auto known = env.scheme->letValues.find(key);
-        known != env.scheme->letValues.end())
+  auto *kept = env.scheme ? &env.scheme->letValues
+               : env.layer ? nullptr // may read the layer
+                           : &fileLetValues;
+  if (kept)
+    if (auto known = kept->find(key); known != kept->end())
       return known->second;
   if (isBeingEvaluated(let, env))
     return fail(env, use, "recursive",
@@ -272,7 +287,7 @@ Meaning Sema::inlineLet(const LetItem *let, SourceRange use, Env &env) {
   inner.layer = env.layer;
   inner.layers = env.layers;
   Meaning value = eval(let->value, inner);
-  if (env.scheme && mayKeep(value))
-    env.scheme->letValues[key] = value;
+  if (kept && mayKeep(value))
+    (*kept)[key] = value;
   return value;
 }

@@ -3,6 +3,8 @@
 // or a scheme that waits for its arguments, is still written in known names.
 #include "frontend/Sema.h"
 
+#include "fmt/format.h"
+
 using namespace torsor;
 
 void Sema::resolveNames(const Expr *e, Env &env, llvm::StringSet<> &bound) {
@@ -141,6 +143,29 @@ void forEachExpr(const Clause *clause,
 }
 
 } // namespace
+
+void Sema::checkNames(const Item *item) {
+  Env env = makeFileEnv(item, Where::File);
+  llvm::ArrayRef<Formal> formals;
+  if (auto *function = llvm::dyn_cast<FunctionItem>(item)) {
+    formals = function->formals;
+    for (const Clause *clause : function->body)
+      if (auto *let = llvm::dyn_cast<LetClause>(clause))
+        mayDefineInside(env, let->name);
+  } else if (auto *scheme = llvm::dyn_cast<SchemeItem>(item)) {
+    formals = scheme->formals;
+  }
+  llvm::StringMap<SourceRange> seen;
+  for (const Formal &formal : formals) {
+    mayDefineInside(env, formal.name);
+    auto [first, fresh] =
+        seen.try_emplace(formal.name.text, formal.name.range);
+    if (!fresh)
+      report(env, formal.name.range, "twice",
+             fmt::format("'{}' is defined twice", formal.name.text.str()))
+          .note(first->second, "first defined here");
+  }
+}
 
 void Sema::resolveItem(const Item *item) {
   if (item->broken)

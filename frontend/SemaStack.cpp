@@ -4,6 +4,7 @@
 #include "frontend/Sema.h"
 
 #include "fmt/format.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace torsor;
@@ -94,10 +95,32 @@ Scheme *Sema::useItem(const Expr *e, Env &env, const Name &name,
     return checkScheme(scheme, std::move(bound), instance->name.text.str(),
                        instance->name.range, e->range);
   std::string shown = scheme->name.text.str();
-  if (!args.empty())
-    shown = makeName(shown, bound, scheme->formals);
-  return checkScheme(scheme, std::move(bound), std::move(shown),
-                     scheme->name.range, e->range);
+  if (args.empty())
+    return checkScheme(scheme, std::move(bound), std::move(shown),
+                       scheme->name.range, e->range);
+  // What a stack makes has no name of its own; the same arguments give the same
+  // scheme.
+  std::string key = argumentKey(bound, scheme->formals);
+  if (!key.empty())
+    key += fmt::format(" {}", static_cast<const void *>(scheme));
+  if (auto known = stackSchemes.find(key);
+      !key.empty() && known != stackSchemes.end())
+    return known->second;
+  std::string wanted = makeName(shown, bound, scheme->formals);
+  shown = wanted;
+  auto taken = [&] {
+    return items.contains(shown) ||
+           llvm::any_of(out.schemes, [&](const auto &other) {
+             return other->name == shown;
+           });
+  };
+  for (int n = 2; taken(); ++n)
+    shown = fmt::format("{}_{}", wanted, n);
+  Scheme *made = checkScheme(scheme, std::move(bound), std::move(shown),
+                             scheme->name.range, e->range);
+  if (!key.empty())
+    stackSchemes[key] = made;
+  return made;
 }
 
 Scheme *Sema::pickScheme(const Expr *e, Env &env) {
@@ -115,6 +138,27 @@ Scheme *Sema::pickScheme(const Expr *e, Env &env) {
   return useScheme(e, env, nullptr);
 }
 
+/// Names in the branches that no layer takes are names of schemes, too.
+bool Sema::resolveUse(const Expr *e, Env &env, llvm::StringSet<> &bound) {
+  if (auto *choice = llvm::dyn_cast<IfExpr>(e)) {
+    resolveNames(choice->condition, env, bound);
+    bool yes = resolveUse(choice->yes, env, bound);
+    return resolveUse(choice->no, env, bound) && yes;
+  }
+  auto *name = llvm::dyn_cast<NameExpr>(e);
+  auto *call = llvm::dyn_cast<CallExpr>(e);
+  if (!name && !call)
+    return true;
+  if (call)
+    for (const Argument &arg : call->args)
+      resolveNames(arg.value, env, bound);
+  StringRef text = name ? name->text : call->name.text;
+  if (findItem(text, env))
+    return true;
+  unknown(text, name ? name->range : call->name.range, env, "scheme");
+  return false;
+}
+
 void Sema::checkStack(const StackItem *item) {
   Env env = makeFileEnv(item, Where::Stack);
   int64_t layers = options.layers > 0 ? options.layers : 12;
@@ -124,16 +168,19 @@ void Sema::checkStack(const StackItem *item) {
       return;
     layers = *given;
   }
-  if (layers < 1 || layers > 65536) {
+  if (layers < 1 || layers > 4096) {
     fail(env, item->layers ? item->layers->range : item->name.range, "large",
-         fmt::format("a stack has 1 to 65536 layers, not {}", layers));
+         fmt::format("a stack has 1 to 4096 layers, not {}", layers));
     return;
   }
   llvm::StringSet<> bound;
   for (const LetClause *let : item->lets)
     bound.insert(let->name.text);
+  bool known = true;
   for (const Expr *use : item->uses)
-    resolveNames(use, env, bound);
+    known &= resolveUse(use, env, bound);
+  if (!known)
+    return;
   Stack stack;
   stack.name = item->name.text.str();
   stack.range = item->name.range;
