@@ -179,12 +179,14 @@ void Decode::emitBlock(const Call &call, const TileContext &c,
   Num isActed = emitKeysActed(e, call, blocks);
   e.loop(begin, end, decodeChunk, [&](Num at) {
     Num count = min(end - at, decodeChunk);
+    TileContext inChunk = c;
+    inChunk.firstKey = at;
     // Whole vectors, or their surplus must be hidden.
     Num isFull = e.constant(e.i1, int64_t(0));
     for (const Range &range : full)
       isFull = isFull | ((range.begin <= at) & (at + count <= range.end));
     Num partial = (isFull & (count % layout.lanes == 0)) ^ 1;
-    DecodeChunk chunk = {c, scratchAt, scratch,     blocks, indices, k,
+    DecodeChunk chunk = {inChunk, scratchAt, scratch,     blocks, indices, k,
                          v, isActed,   block.count, at,     count};
     chunk.emitColumns();
     chunk.emitScores(partial);

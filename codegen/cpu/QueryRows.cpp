@@ -89,6 +89,7 @@ SmallVector<Bounds> emitQueryRows(const TileContext &c,
         Place place = block.place(c, indices, min(row, block.count - 1));
         Nums slots = emitSlots(op.getRows(), c.tables, place, false, true);
         c.indices.store(row, place.index);
+        c.rowTokens.store(row, place.token);
         Nums bounds;
         for (auto [n, slot] : llvm::enumerate(slots)) {
           storeSlot(e, c.rowSlots[n], row, slot);

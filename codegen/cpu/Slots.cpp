@@ -28,6 +28,25 @@ Num loadSlot(Emitter &e, Pointer from, Num at, int64_t lanes, Type type) {
   return type.isInteger(1) ? stored != 0 : stored;
 }
 
+/// The query and the keys of a pair region, where it looks tables up.
+static Place pairPlace(const TileContext &c, Region &region, Num row,
+                       Num key) {
+  Emitter &e = c.e;
+  Place place = c.place;
+  if (region.getOps<LookupOp>().empty())
+    return place;
+  const Sequence &sequence = place.sequence;
+  place.row = sequence.queryRow;
+  place.token = c.rowTokens.load(row);
+  place.keyRow = sequence.keyRow;
+  // Padding reads the last key.
+  Num first = c.firstKey ? key + c.firstKey : key;
+  Num numbers = e.splat(first, c.lanes()) + e.iota(e.i64, c.lanes());
+  place.keyTokens =
+      min(numbers, sequence.keyLength - 1) + sequence.keyStart;
+  return place;
+}
+
 Num emitPair(const TileContext &c, Region &region, Num row, Num key,
              Num score) {
   Emitter &e = c.e;
@@ -45,7 +64,7 @@ Num emitPair(const TileContext &c, Region &region, Num row, Num key,
   for (auto [n, type] : llvm::enumerate(c.layout.columnSlots))
     arguments.push_back(
         isUsed() ? loadSlot(e, c.columnSlots[n], key, c.lanes(), type) : Num());
-  Num result = cloneRegion(region, arguments, c.tables, c.place)[0];
+  Num result = cloneRegion(region, arguments, c.tables, pairPlace(c, region, row, key))[0];
   return result.isVector() ? result : e.splat(result, c.lanes());
 }
 

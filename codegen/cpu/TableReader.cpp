@@ -24,12 +24,18 @@ TableReader::Base TableReader::argument(const Table &table,
   Tensor tensor = call.tensor(TORSOR_AT_SCHEME + 2 * info.getNumber() +
                                   (info.getKey() ? 1 : 0),
                               stored);
-  Base base = {tensor.data, {}, {}, tensor.isAbsent()};
+  Base base = {tensor.data, {}, {}, tensor.isAbsent(), {}, {}};
   int64_t axis = 0;
   for (StringAttr name : info.getAxes()) {
     if (name == "token") {
-      base.data = base.data + (place.row * tensor.stride(0) +
-                               place.token * tensor.stride(1));
+      bool ofPair = info.getKey() && place.keyTokens;
+      Num row = ofPair ? place.keyRow : place.row;
+      base.data = base.data + row * tensor.stride(0);
+      base.tokenStride = tensor.stride(1);
+      if (ofPair)
+        base.tokens = place.keyTokens;
+      else
+        base.data = base.data + place.token * base.tokenStride;
       axis = 2;
       continue;
     }
@@ -62,7 +68,7 @@ TableReader::Base TableReader::base(const Table &table,
     dense.data.element = e.i8;
   if (!isBound)
     dense.data = dense.data + place.sequence.number * dense.strides[0];
-  return {dense.data, dense.strides, dense.extents, Num()};
+  return {dense.data, dense.strides, dense.extents, {}, {}, {}};
 }
 
 Num TableReader::fetch(const Table &table, const Place &place,
@@ -89,11 +95,19 @@ Num TableReader::lookup(const Table &table, const Place &place,
   Base base = this->base(table, place);
   Num uniform = e.index(0), inside;
   Nums varying, steps;
+  if (base.tokens) {
+    varying.push_back(base.tokens);
+    steps.push_back(base.tokenStride);
+  }
+  size_t known = 0; // axes of `base`: all but "token"
   for (auto [n, axis] : llvm::enumerate(table.info.getAxes())) {
+    if (axis == "token")
+      continue; // its own token, added already
+    size_t at = known++;
     if (axis == "sequence")
       continue; // `data` points to its own row already
     Num index = indices[n];
-    Num last = e.convert(base.extents[n] - 1, index.element());
+    Num last = e.convert(base.extents[at] - 1, index.element());
     if (axis == "*") {
       Num ok = index <= last;
       inside = inside ? inside & ok : ok;
@@ -101,9 +115,9 @@ Num TableReader::lookup(const Table &table, const Place &place,
     index = max(min(index, last), 0);
     if (index.isVector()) {
       varying.push_back(index);
-      steps.push_back(base.strides[n]);
+      steps.push_back(base.strides[at]);
     } else {
-      uniform = uniform + e.convert(index, e.i64) * base.strides[n];
+      uniform = uniform + e.convert(index, e.i64) * base.strides[at];
     }
   }
   Num loaded;

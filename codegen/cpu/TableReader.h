@@ -13,6 +13,9 @@ struct Place {
   Num head, group; // head: query side only
   Num row, token;  // in the tensors of its side
   Num index;       // i or j
+  /// In pair regions: the keys' row, and their tokens, a vector; `row` and
+  /// `token` are then the query's.
+  Num keyRow, keyTokens;
 };
 
 /// Reads tables for one kernel inside one call. Strides and addresses are
@@ -46,6 +49,7 @@ private:
     Pointer data;
     Nums strides, extents; // of the axes but "token"
     Num absent;            // of an argument: whether it is not there
+    Num tokens, tokenStride; // of many tokens: still to be added
   };
   Base base(const Table &table, const Place &place) const;
   Base argument(const Table &table, const Place &place) const;

@@ -51,6 +51,7 @@ TileLayout::TileLayout(AttentionOp op, const Target &target)
   maxima = take(rows * 4);
   alphas = take(rows * 4);
   indices = take(rows * 8);
+  rowTokens = take(rows * 8);
   groupRanges = take(groups() * groupWords() * 8);
   slotBytes = roundUp(rows * 8, 64);
   slots = take(slotBytes * rowSlots.size());
@@ -100,6 +101,7 @@ void TileContext::placeScratch(Pointer scratch) {
   maxima = at(layout.maxima, e.f32);
   alphas = at(layout.alphas, e.f32);
   indices = at(layout.indices, e.i64);
+  rowTokens = at(layout.rowTokens, e.i64);
   groupRanges = at(layout.groupRanges, e.i64);
   rowSlots.clear();
   for (auto [n, slot] : llvm::enumerate(layout.rowSlots))

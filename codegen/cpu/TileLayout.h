@@ -35,6 +35,7 @@ struct TileLayout {
 
   // Byte offsets into the scratch memory of a worker.
   int64_t queries, scores, outputs, rowMax, rowSum, maxima, alphas, indices,
+      rowTokens,
       groupRanges, slots, slotBytes, scratchBytes;
 
   /// Keys of a sequence, filled up to whole panels.
@@ -61,8 +62,11 @@ struct TileContext {
   llvm::SmallVector<Pointer> columnSlots;
   // Scratch.
   Pointer queries, scores, outputs, rowMax, rowSum, maxima, alphas, indices,
+      rowTokens,
       groupRanges;
   llvm::SmallVector<Pointer> rowSlots;
+  /// Number of the key that the pair regions' key 0 stands for.
+  Num firstKey;
 
   /// Elements from row to row of `queries`.
   int64_t queryStride = layout.head;

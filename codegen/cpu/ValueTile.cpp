@@ -42,17 +42,20 @@ void emitValueTile(const ValueTile &t, Num begin, Num end) {
   auto at = [&](int64_t r, int64_t v) {
     return e.index(r * t.outputStride + v * t.lanes);
   };
-  Nums start;
-  for (int64_t r = 0; r < t.rows; ++r) {
-    Num alpha = e.splat(t.alphas.load(r), t.lanes);
-    for (int64_t v = 0; v < t.vectors; ++v)
-      start.push_back(t.outputs.load(at(r, v), t.lanes) * alpha);
-  }
-  Nums sums = product(t, begin, end, start, /*onlySeen=*/false);
+  auto start = [&] {
+    Nums sums;
+    for (int64_t r = 0; r < t.rows; ++r) {
+      Num alpha = e.splat(t.alphas.load(r), t.lanes);
+      for (int64_t v = 0; v < t.vectors; ++v)
+        sums.push_back(t.outputs.load(at(r, v), t.lanes) * alpha);
+    }
+    return sums;
+  };
+  Nums sums = product(t, begin, end, start(), /*onlySeen=*/false);
   // 0 * inf is NaN: a key that a row does not see may have left one.
   sums = e.choose(
       isFinite(sums), [&]() -> Nums { return sums; },
-      [&]() -> Nums { return product(t, begin, end, start, true); });
+      [&]() -> Nums { return product(t, begin, end, start(), true); });
   for (int64_t r = 0; r < t.rows; ++r)
     for (int64_t v = 0; v < t.vectors; ++v)
       t.outputs.store(at(r, v), sums[r * t.vectors + v]);

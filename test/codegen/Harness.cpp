@@ -10,10 +10,12 @@
 
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
+#include <optional>
 
 namespace torsor::test {
 
@@ -35,11 +37,18 @@ Loaded::Loaded(const std::string &text, const std::string &target) {
   CodegenOptions options;
   options.name = "test";
   options.targets = {findTarget(target)};
-  auto start = std::chrono::steady_clock::now();
+  std::error_code error;
+  std::optional<llvm::raw_fd_ostream> assembly;
+  if (const char *path = std::getenv("TORSOR_TEST_ASM"))
+    options.assembly = &assembly.emplace(path, error);
+  auto seconds = [] {
+    timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
+  };
+  double start = seconds();
   llvm::SmallVector<char> object = compile(text, options);
-  compileSeconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-          .count();
+  compileSeconds = seconds() - start;
   if (object.empty()) {
     std::fprintf(stderr, "a test kernel does not compile\n%s\n", text.c_str());
     std::abort();
