@@ -76,12 +76,7 @@ void optimise(llvm::Module &code, llvm::TargetMachine &machine,
     if (sanitizers.thread)
       function.addFnAttr(llvm::Attribute::SanitizeThread);
   }
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopUnrolling = false;
-  tuning.LoopInterleaving = false;
-  tuning.LoopVectorization = false;
-  tuning.SLPVectorization = false;
-  llvm::PassBuilder builder(&machine, tuning);
+  llvm::PassBuilder builder(&machine);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -91,8 +86,11 @@ void optimise(llvm::Module &code, llvm::TargetMachine &machine,
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  llvm::ModulePassManager passes =
-      builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O1);
+  llvm::ModulePassManager passes;
+  // Parsing this constant text cannot fail.
+  llvm::cantFail(builder.parsePassPipeline(
+      passes, "function(early-cse<memssa>,simplifycfg,instcombine<no-verify-"
+              "fixpoint>,loop-mssa(licm),early-cse<memssa>,simplifycfg)"));
   instrument(passes, sanitizers);
   passes.run(code, modules);
 }
