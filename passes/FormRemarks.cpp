@@ -29,8 +29,8 @@ void remarkKeys(const SchemePlan &plan) {
            "between calls; fresh keys are acted on while they are packed";
   else if (!plan.whyRaw.empty())
     remark::passed(loc, options("KeysRaw"))
-        << "a cache holds raw keys, acted on again in each call: "
-        << plan.whyRaw;
+        << "a cache holds raw keys, acted on again in each call: " +
+               plan.whyRaw;
   else
     remark::passed(loc, options("KeysPlain"))
         << "nothing acts on keys: a cache holds them as they come";
@@ -42,8 +42,9 @@ void remarkDecisions(const SchemePlan &plan) {
   remarkKeys(plan);
   if (plan.scale && plan.constantScale)
     remark::passed(locationOf<ScaleOp>(plan), options("ScaleInQuery"))
-        << "the scale is constant: q is multiplied by it"
-        << (plan.logit ? "" : " and by log2 e") << " once, when it is loaded";
+        << std::string("the scale is constant: q is multiplied by it ") +
+               (plan.logit ? "" : "and by log2 e ") +
+               "once, when it is loaded";
   else if (plan.scale)
     remark::passed(locationOf<ScaleOp>(plan), options("ScalePerRow"))
         << "the scale belongs to a query row: q is multiplied by it once, when "
@@ -57,8 +58,9 @@ void remarkDecisions(const SchemePlan &plan) {
         << "a term of the logit is computed for each pair behind the product: "
            "it is no function of an age, or follows a softcap";
   remark::passed(SchemeOp(plan.scheme).getLoc(), options("Forms"))
-      << "sequences of up to " << std::to_string(decodeQueries)
-      << " queries are decoded, split along their keys; longer ones are tiled";
+      << "sequences of up to " + std::to_string(decodeQueries) +
+             " queries are decoded, split along their keys; longer ones are "
+             "tiled";
 }
 
 } // namespace torsor

@@ -206,9 +206,9 @@ void Raiser::run() {
   }
   remark::passed(loc, remark::RemarkOpts::name("unipotent")
                           .category("torsor-raise-unipotent"))
-      << (left ? "a part of the bias" : "the bias")
-      << " is affine in an age: it is a unipotent action, and starts the "
-         "accumulator";
+      << std::string(left ? "a part of the bias" : "the bias") +
+             " is affine in an age: it is a unipotent action, and starts the "
+             "accumulator";
   bias.erase();
   if (left)
     BiasOp::create(b, loc, left);

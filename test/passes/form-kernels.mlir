@@ -14,10 +14,10 @@
 // CHECK-SAME: scale 0.510069723
 // CHECK-SAME: plan <rows = 96, keys = 256, form = tiled>
 // CHECK-SAME: rows {
-// CHECK-NEXT: ^bb0(%{{.*}}: i64, %[[S:.*]]: i64, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64):
+// CHECK-NEXT: ^bb0(%{{.*}}: i64, %[[S:[a-z0-9]+]]: i64, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64):
 // CHECK-NEXT: torsor.yield %[[S]] : i64
 // CHECK-NEXT: } columns {
-// CHECK-NEXT: ^bb0(%{{.*}}: i64, %[[T:.*]]: i64, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64):
+// CHECK-NEXT: ^bb0(%{{.*}}: i64, %[[T:[a-z0-9]+]]: i64, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64):
 // CHECK-NEXT: torsor.yield %[[T]] : i64
 // CHECK-NEXT: } mask {
 // CHECK: arith.cmpi sle
