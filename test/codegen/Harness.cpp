@@ -33,10 +33,10 @@ llvm::SmallVector<char> compile(const std::string &text,
   return mlir::failed(object) ? llvm::SmallVector<char>() : *object;
 }
 
-Loaded::Loaded(const std::string &text, const std::string &target) {
+Loaded::Loaded(const std::string &text, const Target &target) {
   CodegenOptions options;
   options.name = "test";
-  options.targets = {findTarget(target)};
+  options.targets = {&target};
   std::error_code error;
   std::optional<llvm::raw_fd_ostream> assembly;
   if (const char *path = std::getenv("TORSOR_TEST_ASM"))

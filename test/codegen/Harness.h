@@ -20,7 +20,8 @@ namespace torsor::test {
 class Loaded {
 public:
   /// Parses and compiles `text` for `target`; fails the test on an error.
-  Loaded(const std::string &text, const std::string &target = "x86-64-v3");
+  Loaded(const std::string &text,
+         const Target &target = *findTarget("x86-64-v3"));
   ~Loaded();
 
   const torsor_descriptor &scheme() const { return *module->schemes[0]; }
