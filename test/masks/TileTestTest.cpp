@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The derived tile test against every pair of a box, over random masks and
 // random values of slots.
-#include "RandomMask.h"
-#include "ScalarMachine.h"
+#include "PairKernel.h"
 
-#include "dialect/TorsorDialect.h"
 #include "passes/TileTest.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
-#include "mlir/Parser/Parser.h"
-
-#include "llvm/Support/raw_ostream.h"
 
 #include <gtest/gtest.h>
 
@@ -28,99 +19,17 @@ using namespace torsor::test;
 
 namespace {
 
-/// Row slots: a position, a document, a head, a real, a flag; column slots: a
-/// position, a document, a real, a flag.
-constexpr const char *kernel = R"(
-!f = memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
-func.func @x(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
-             %acted: i1, %doc: memref<?xi32>, %row: memref<?xf32>,
-             %flag: memref<?xi1>, %seen: memref<?x?xi1>,
-             %limit: memref<?xi64>) {
-  torsor.attention q(%q) k(%k) v(%v) o(%o) sequences(%seq) acted(%acted)
-    tables(%doc, %row, %flag, %seen, %limit)
-    table_info [#torsor.table<argument 0 ["token"]>,
-                #torsor.table<argument 1 ["token"]>,
-                #torsor.table<argument 2 ["token"]>,
-                #torsor.table<argument 3 ["*", "*"]>,
-                #torsor.table<argument 4 ["*"]>]
-    branches [[]] visible [] full []
-    plan <rows = 96, keys = 256, form = tiled>
-    rows {
-    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
-      %d = torsor.fetch %doc[] : memref<?xi32> -> i64
-      %x = torsor.fetch %row[] : memref<?xf32> -> f32
-      %g = torsor.fetch %flag[] : memref<?xi1> -> i1
-      torsor.yield %s, %d, %h, %x, %g : i64, i64, i64, f32, i1
-    }
-    columns {
-    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):
-      %d = torsor.fetch %doc[] : memref<?xi32> -> i64
-      %x = torsor.fetch %row[] : memref<?xf32> -> f32
-      %f = torsor.fetch %flag[] : memref<?xi1> -> i1
-      torsor.yield %t, %d, %x, %f : i64, i64, f32, i1
-    }
-    mask {
-    ^bb0(%i: i32, %j: i32, %s: i64, %d: i64, %h: i64, %x: f32, %g: i1,
-         %t: i64, %e: i64, %y: f32, %f: i1):
-      %yes = arith.constant true
-      torsor.yield %yes : i1
-    }
-    : !f, !f, !f, !f, memref<?x12xi64>, i1, memref<?xi32>, memref<?xf32>,
-      memref<?xi1>, memref<?x?xi1>, memref<?xi64>
-  return
-}
-)";
-
 constexpr unsigned rowSlots = 5, columnSlots = 4;
-
-/// Any function of the indices will do for a table.
-Scalar lookUp(Operation *op, const Scalar *operands) {
-  uint64_t hash = 1469598103934665603ull;
-  for (unsigned n = 1; n < op->getNumOperands(); ++n)
-    hash = (hash ^ uint64_t(operands[n].integer)) * 1099511628211ull;
-  hash ^= hash >> 33;
-  if (op->getResult(0).getType().isInteger(1))
-    return {int64_t(hash & 1), 0};
-  return {int64_t(hash % 9), 0};
-}
 
 class TileTest : public ::testing::Test {
 protected:
-  TileTest() {
-    context.loadDialect<TorsorDialect, arith::ArithDialect, math::MathDialect,
-                        func::FuncDialect, memref::MemRefDialect>();
-  }
-
-  OwningOpRef<ModuleOp> parse() {
-    return parseSourceString<ModuleOp>(kernel, &context);
-  }
-
-  static AttentionOp getAttention(ModuleOp module) {
-    AttentionOp found;
-    module.walk([&](AttentionOp op) { found = op; });
-    return found;
-  }
+  TileTest() { loadKernelDialects(context); }
 
   MLIRContext context;
 };
 
 /// The slots of one token.
 using Slots = std::vector<Scalar>;
-
-double drawReal(std::mt19937_64 &random) {
-  switch (random() % 24) {
-  case 0:
-    return std::nan("");
-  case 1:
-    return INFINITY;
-  case 2:
-    return -INFINITY;
-  case 3:
-    return 3e38f;
-  default:
-    return float(int64_t(random() % 33) - 16) * 0.25f;
-  }
-}
 
 /// Some boxes hold values of one kind, some a mixture.
 int64_t drawPosition(std::mt19937_64 &random, unsigned kind) {
@@ -133,12 +42,6 @@ int64_t drawPosition(std::mt19937_64 &random, unsigned kind) {
   default:
     return int64_t(random() % 24) - 4;
   }
-}
-
-int64_t drawDocument(std::mt19937_64 &random, unsigned kind) {
-  if (kind == 0)
-    return int64_t(int32_t(random()));
-  return int64_t(random() % (1 + kind)) - 1;
 }
 
 Slots drawRow(std::mt19937_64 &random, unsigned kind, unsigned documents) {
@@ -228,49 +131,17 @@ Box drawBox(std::mt19937_64 &random) {
   return box;
 }
 
-std::string print(Operation *op) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  op->print(stream);
-  return text;
-}
-
 TEST_F(TileTest, RandomMasksAreSound) {
   uint64_t seed = getSeed();
   unsigned count = getCount(3000), derived = 0;
   uint64_t boxes = 0, uniform = 0, decided = 0;
   for (unsigned n = 0; n < count; ++n) {
     std::mt19937_64 random(seed + n);
-    OwningOpRef<ModuleOp> module = parse();
+    OwningOpRef<ModuleOp> module = makeKernel(context);
     ASSERT_TRUE(module);
     AttentionOp op = getAttention(*module);
+    drawMask(op, random, /*reals=*/random() % 2);
     Block &mask = op.getMask().front();
-    OpBuilder b(&mask.front());
-    Location loc = op.getLoc();
-    RandomMask draw(b, random);
-    for (BlockArgument argument : mask.getArguments()) {
-      Value value = argument;
-      if (value.getType().isInteger(32))
-        value = arith::ExtSIOp::create(b, loc, b.getI64Type(), value);
-      auto &pool = value.getType().isInteger(1)    ? draw.truths
-                   : value.getType().isInteger(64) ? draw.integers
-                                                   : draw.reals;
-      pool.push_back(value);
-    }
-    if (random() % 2)
-      draw.reals.clear(); // Half of the masks have integers alone.
-    if (random() % 3 == 0) {
-      Value tables[] = {op.getTables()[3], op.getTables()[4]};
-      Value four = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(4));
-      Value at[] = {
-          arith::FloorDivSIOp::create(b, loc, draw.integers[0], four),
-          arith::FloorDivSIOp::create(b, loc, draw.integers[1], four)};
-      draw.truths.push_back(LookupOp::create(b, loc, b.getI1Type(), tables[0],
-                                             ValueRange(at)));
-      draw.integers.push_back(LookupOp::create(
-          b, loc, b.getI64Type(), tables[1], ValueRange(draw.integers[4])));
-    }
-    mask.back().setOperand(0, draw.draw(1 + random() % 12));
     ASSERT_TRUE(succeeded(verify(*module)));
 
     bool made = deriveTileRegion(op);
@@ -308,7 +179,7 @@ TEST_F(TileTest, UsualMasksAreExact) {
   using P = arith::CmpIPredicate;
   uint64_t seed = getSeed();
   for (int kind = 0; kind < 6; ++kind) {
-    OwningOpRef<ModuleOp> module = parse();
+    OwningOpRef<ModuleOp> module = makeKernel(context);
     AttentionOp op = getAttention(*module);
     Block &mask = op.getMask().front();
     OpBuilder b(&mask.front());
@@ -346,7 +217,7 @@ TEST_F(TileTest, UsualMasksAreExact) {
 
 /// Documents are exact where those of a tile are a run of numbers.
 TEST_F(TileTest, DocumentsAreExact) {
-  OwningOpRef<ModuleOp> module = parse();
+  OwningOpRef<ModuleOp> module = makeKernel(context);
   AttentionOp op = getAttention(*module);
   Block &mask = op.getMask().front();
   OpBuilder b(&mask.front());
@@ -374,7 +245,7 @@ TEST_F(TileTest, DocumentsAreExact) {
 
 /// What could never decide anything is not made.
 TEST_F(TileTest, NoTestWithoutADecision) {
-  OwningOpRef<ModuleOp> module = parse();
+  OwningOpRef<ModuleOp> module = makeKernel(context);
   AttentionOp op = getAttention(*module);
   Block &mask = op.getMask().front();
   OpBuilder b(&mask.front());
