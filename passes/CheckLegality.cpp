@@ -170,7 +170,8 @@ struct CheckLegality : impl::CheckLegalityBase<CheckLegality> {
   void runOnOperation() override {
     bool ok = true;
     for (SchemeOp scheme : getOperation().getOps<SchemeOp>())
-      ok &= succeeded(Legality(scheme).check());
+      ok &= succeeded(checkDeclarations(scheme)) &&
+            succeeded(Legality(scheme).check());
     if (!ok)
       signalPassFailure();
   }

@@ -2,6 +2,7 @@
 // The pass that turns every scheme of a module into kernels and an interface.
 #include "passes/FormKernels.h"
 #include "passes/Passes.h"
+#include "passes/Legality.h"
 #include "passes/PlainScheme.h"
 #include "passes/ScalarCode.h"
 
@@ -106,6 +107,8 @@ LogicalResult FormKernels::setTypes(SchemePlan &plan) {
 }
 
 LogicalResult FormKernels::form(SchemeOp scheme) {
+  if (failed(checkDeclarations(scheme)))
+    return failure();
   spellOut(scheme);
   if (failed(makePlain(scheme)) || failed(refuseTerms(scheme)))
     return failure();

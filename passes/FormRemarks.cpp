@@ -36,10 +36,28 @@ void remarkKeys(const SchemePlan &plan) {
         << "nothing acts on keys: a cache holds them as they come";
 }
 
+/// How phases are computed, for each kind of clock that turns something.
+void remarkPhases(const SchemePlan &plan) {
+  bool integers = false, reals = false;
+  for (const PlannedBlock &block : plan.blocks)
+    if (block.pairs.front().second >= 0)
+      (block.pairs.front().isReal ? reals : integers) = true;
+  Location loc = locationOf<ActionTermOp>(plan);
+  if (integers)
+    remark::passed(loc, options("PhaseInTurns"))
+        << "phases are 64-bit fixed-point turns, which wrap exactly: the law "
+           "is relative at every position";
+  if (reals)
+    remark::passed(loc, options("PhaseOfReals"))
+        << "a clock counts reals: whole units turn as 64-bit fixed point, the "
+           "rest in f64";
+}
+
 } // namespace
 
 void remarkDecisions(const SchemePlan &plan) {
   remarkKeys(plan);
+  remarkPhases(plan);
   if (plan.scale && plan.constantScale)
     remark::passed(locationOf<ScaleOp>(plan), options("ScaleInQuery"))
         << std::string("the scale is constant: q is multiplied by it ") +

@@ -15,6 +15,10 @@ namespace torsor {
 /// Does the mask hide every key after the query, by what its maps say?
 bool isCausalMask(mlir::Value mask, mlir::MLIRContext *context);
 
+/// Checks that reads, times and tokens lead to declarations of the scheme, as
+/// every pass relies on; reports what does not.
+mlir::LogicalResult checkDeclarations(SchemeOp scheme);
+
 /// Checks one scheme and reports every broken axiom at its operation.
 class Legality {
 public:

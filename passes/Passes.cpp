@@ -3,6 +3,7 @@
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
 #include "passes/PlainScheme.h"
+#include "passes/VariesBy.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
@@ -13,6 +14,7 @@ using namespace mlir;
 
 namespace torsor {
 
+#define GEN_PASS_DEF_ANNOTATEVARIESBY
 #define GEN_PASS_DEF_PLAINSCHEME
 #include "passes/Passes.h.inc"
 
@@ -23,6 +25,20 @@ struct PlainScheme : impl::PlainSchemeBase<PlainScheme> {
     for (SchemeOp scheme : getOperation().getOps<SchemeOp>())
       if (failed(makePlain(scheme)))
         return signalPassFailure();
+  }
+};
+
+struct AnnotateVariesBy : impl::AnnotateVariesByBase<AnnotateVariesBy> {
+  void runOnOperation() override {
+    Builder b(&getContext());
+    for (SchemeOp scheme : getOperation().getOps<SchemeOp>()) {
+      VariesBy varies(scheme);
+      scheme.walk([&](Operation *op) {
+        if (op != scheme && op->getNumResults() == 1)
+          op->setAttr("varies_by",
+                      b.getStringAttr(varies.of(op->getResult(0)).getText()));
+      });
+    }
   }
 };
 

@@ -17,6 +17,14 @@ def CheckLegality : Pass<"torsor-check-legality", "::mlir::ModuleOp"> {
   }];
 }
 
+def AnnotateVariesBy : Pass<"torsor-annotate-varies-by", "::mlir::ModuleOp"> {
+  let summary = "Say on each operation of a scheme what its value varies by";
+  let description = [{
+    Sets `varies_by` to the set that form-kernels cuts by, as in
+    `varies_by = "{head, query}"`. For people and tests; changes nothing else.
+  }];
+}
+
 def NormalizeAction : Pass<"torsor-normalize-action", "::mlir::ModuleOp"> {
   let summary = "Bring actions to a direct sum of primitive blocks";
   let description = [{

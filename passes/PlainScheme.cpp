@@ -16,6 +16,24 @@ Value constantIndex(OpBuilder &b, Location loc, int64_t value) {
   return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
 }
 
+/// Operations that may still be written out; a scheme of .mlir may nest sums
+/// and tabulations so that they multiply.
+constexpr int64_t maxOperations = 1 << 18;
+
+struct Budget {
+  int64_t left = maxOperations;
+
+  /// Takes `times` copies of a term, or gives false.
+  bool take(Region &term, int64_t times) {
+    int64_t size = 0;
+    term.walk([&](Operation *) { ++size; });
+    if (size * times > left)
+      return false;
+    left -= size * times;
+    return true;
+  }
+};
+
 /// Clones a term with its argument bound; gives what it yields.
 Value inlineTerm(PatternRewriter &rewriter, Region &term, Value argument) {
   Block &block = term.front();
@@ -36,12 +54,15 @@ Value clampIndex(OpBuilder &b, Location loc, Value index, int64_t extent) {
 }
 
 struct WriteOutSum : OpRewritePattern<SumOp> {
-  using OpRewritePattern::OpRewritePattern;
+  WriteOutSum(MLIRContext *context, Budget &budget)
+      : OpRewritePattern(context), budget(budget) {}
+
+  Budget &budget;
 
   LogicalResult matchAndRewrite(SumOp op,
                                 PatternRewriter &rewriter) const override {
     int64_t count = op.getCount();
-    if (count > maxTerms)
+    if (count > maxTerms || !budget.take(op.getTerm(), count))
       return failure();
     Location loc = op.getLoc();
     bool integer = op.getType().isInteger(64);
@@ -69,7 +90,10 @@ struct WriteOutSum : OpRewritePattern<SumOp> {
 
 /// Elements of lists, tabulations, constants, choices, rows and times.
 struct ResolveElement : OpRewritePattern<ElementOp> {
-  using OpRewritePattern::OpRewritePattern;
+  ResolveElement(MLIRContext *context, Budget &budget)
+      : OpRewritePattern(context), budget(budget) {}
+
+  Budget &budget;
 
   LogicalResult matchAndRewrite(ElementOp op,
                                 PatternRewriter &rewriter) const override {
@@ -103,6 +127,8 @@ struct ResolveElement : OpRewritePattern<ElementOp> {
       return success();
     }
     if (auto tabulate = dyn_cast<TabulateOp>(vector)) {
+      if (ShapedType::isDynamic(extent) || !budget.take(tabulate.getTerm(), 1))
+        return failure();
       Value index = constant
                         ? constantIndex(rewriter, loc, *constant)
                         : clampIndex(rewriter, loc, op.getIndex(), extent);
@@ -189,19 +215,25 @@ struct WriteOutDot : OpRewritePattern<DotOp> {
 
 } // namespace
 
-void populatePlainPatterns(RewritePatternSet &patterns) {
-  patterns.add<WriteOutSum, ResolveElement, WriteOutDot>(
-      patterns.getContext());
-}
-
 LogicalResult makePlain(SchemeOp scheme) {
   RewritePatternSet patterns(scheme.getContext());
-  populatePlainPatterns(patterns);
+  Budget budget;
+  patterns.add<WriteOutSum, ResolveElement>(scheme.getContext(), budget);
+  patterns.add<WriteOutDot>(scheme.getContext());
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
-  return applyPatternsGreedily(scheme->getRegion(0), std::move(patterns),
-                               config);
+  if (failed(applyPatternsGreedily(scheme->getRegion(0), std::move(patterns),
+                                   config)))
+    return failure();
+  // Nobody but the driver erases terms that nothing reads any more.
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(scheme.getBody().front())))
+    if (op.use_empty() &&
+        (isOpTriviallyDead(&op) ||
+         isa<SumOp, TabulateOp, RunningOp, PathSumOp>(op)))
+      op.erase();
+  return success();
 }
 
 } // namespace torsor

@@ -12,11 +12,9 @@ namespace torsor {
 /// The most terms of a sum that a kernel writes out.
 inline constexpr int64_t maxTerms = 4096;
 
-/// Sums written out, elements of lists, rows, choices and tabulations resolved
-/// to scalars.
-void populatePlainPatterns(mlir::RewritePatternSet &patterns);
-
-/// Applies the patterns to a scheme until nothing changes.
+/// Writes sums out and resolves elements of lists, rows, choices and
+/// tabulations to scalars, until nothing changes. What would grow beyond all
+/// measure stays as it is.
 mlir::LogicalResult makePlain(SchemeOp scheme);
 
 } // namespace torsor
