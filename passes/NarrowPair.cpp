@@ -168,8 +168,9 @@ struct NarrowPair : impl::NarrowPairBase<NarrowPair> {
       count += narrow.run();
       for (Operation *wide : narrow.getWide())
         remark::missed(wide->getLoc(), options("StaysWide"))
-            << "'" << wide->getName().getStringRef()
-            << "' stays 64 bits wide: its values may leave 32 bits";
+            << ("'" + wide->getName().getStringRef() +
+                "' stays 64 bits wide: its values may leave 32 bits")
+                   .str();
       eraseUnused(*block);
     }
     unsigned slots = narrowSlots(op);

@@ -96,8 +96,9 @@ bool deriveTileRegion(AttentionOp op) {
   for (Operation *inner : open)
     remark::missed(inner->getLoc(), remark::RemarkOpts::name("TileUndecided")
                                         .category("torsor-derive-tiles"))
-        << "the tile test cannot bound '" << inner->getName().getStringRef()
-        << "': tiles that depend on it stay partial";
+        << ("the tile test cannot bound '" + inner->getName().getStringRef() +
+            "': tiles that depend on it stay partial")
+               .str();
   APInt some, every;
   if (matchPattern(result.mayHold, m_ConstantInt(&some)) && !some.isZero() &&
       matchPattern(result.mustHold, m_ConstantInt(&every)) && every.isZero()) {

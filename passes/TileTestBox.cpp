@@ -208,9 +208,23 @@ BoxCode::Box BoxCode::emitSelect(arith::SelectOp op) {
                   {}};
 }
 
+/// Is `lookup` a read of a table of the pair's own tokens? Then its indices do
+/// not say which element it reads.
+static bool readsToken(LookupOp lookup) {
+  auto op = lookup->getParentOfType<AttentionOp>();
+  for (auto [table, info] : llvm::zip(op.getTables(), op.getTableInfo()))
+    if (table == lookup.getTable())
+      for (StringAttr axis : cast<TableAttr>(info).getAxes())
+        if (axis.getValue() == "token")
+          return true;
+  return false;
+}
+
 /// Exact where every index has one value over the box.
 BoxCode::Box BoxCode::emitLookup(Operation &op) {
   auto lookup = cast<LookupOp>(op);
+  if (readsToken(lookup))
+    return std::nullopt;
   Value single = truth(true);
   SmallVector<Value> indices;
   for (Value index : lookup.getIndices()) {
