@@ -89,7 +89,7 @@ std::string KernelText::attention(const std::string &operation,
     return region.empty() ? "" : std::string(" ") + name + " " + region + "\n";
   };
   std::string timeRow = pairCount ? "%s" : "",
-              timeType = pairCount ? "i64" : "";
+              timeType = pairCount ? positionType : "";
   auto join = [](const std::string &a, const std::string &b) {
     return a.empty() || b.empty() ? a + b : a + ", " + b;
   };
@@ -107,11 +107,11 @@ std::string KernelText::attention(const std::string &operation,
          " table_info [" + info + "] branches " + blocks + " visible " +
          visible + " full " + full + " " + attributes +
          " plan #torsor.cpu_plan<" + plan +
-         ">\n rows {\n^bb0(%i: i64, %s: i64, "
-         "%h: i64, %b: i64, %n: i64):\n" +
+         ">\n rows {\n^bb0(%i: i64, %s: " +
+         positionType + ", %h: i64, %b: i64, %n: i64):\n" +
          rows + yield("%s", rowSlots, rowTypes) +
-         "} columns {\n^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):\n" +
-         columns + yield("%t", columnSlots, columnTypes) + "}" +
+         "} columns {\n^bb0(%j: i64, %t: " + positionType +
+         ", %g: i64, %b: i64, %n: i64):\n" + columns + yield("%t", columnSlots, columnTypes) + "}" +
          part("init", init) + part("toeplitz", toeplitz) +
          part("logit", logit) + part("mask", mask) + part("tile", tile) +
          " : " + types + allTypes + "\nreturn\n}\n";

@@ -24,6 +24,7 @@ struct KernelText {
   std::string full = visible;
   std::string rows, columns;         // bodies of regions, without the yield
   std::string rowSlots, columnSlots; // "%a, %b"
+  std::string positionType = "i64";
   std::string rowTypes, columnTypes; // "i64, f32"
   std::string pairArguments;         // ", %a: i64, …" of rows, then columns
   std::string init, logit, mask, tile, toeplitz; // whole regions "{ … }"

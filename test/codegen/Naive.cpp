@@ -96,7 +96,7 @@ NaiveRow naiveRow(const NaiveScheme &scheme, const Array &q, const Array &k,
   std::vector<double> a(scheme.head), b(scheme.head);
   for (int64_t d = 0; d < scheme.head; ++d)
     a[d] = q.get(sequence.query_row, h, sequence.query_start + query, d);
-  turn(scheme, a, double(i));
+  turn(scheme, a, scheme.stretch * double(i));
   std::vector<double> logits;
   std::vector<int64_t> keys;
   for (int64_t n = 0; n < sequence.key_length && i >= 0; ++n) {
@@ -106,7 +106,7 @@ NaiveRow naiveRow(const NaiveScheme &scheme, const Array &q, const Array &k,
     for (int64_t d = 0; d < scheme.head; ++d)
       b[d] = k.get(sequence.key_row, g, sequence.key_start + n, d);
     if (!isActed)
-      turn(scheme, b, double(j));
+      turn(scheme, b, scheme.stretch * double(j));
     double z = 0;
     for (int64_t d = 0; d < scheme.head; ++d)
       z += a[d] * b[d];

@@ -40,6 +40,7 @@ struct NaiveScheme {
   /// Rotated pairs: lanes first + p * step and second + p * step; RoPE of base
   /// 10000 over `count`.
   int64_t first = 0, second = 0, step = 1, count = 0;
+  double stretch = 1; // position = stretch * index
   /// Natural logit from the plain product; visibility.
   std::function<double(double z, int64_t i, int64_t j, int64_t h)> logit;
   std::function<bool(int64_t i, int64_t j, int64_t h)> mask;
