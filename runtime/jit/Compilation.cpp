@@ -171,6 +171,19 @@ const SourceFile *Compilation::findSource(llvm::StringRef name) const {
   return source->getName() == name ? source.get() : nullptr;
 }
 
+/// Errors of passes that a user can do something about: those of a rule (they
+/// have its name as their id), and what has no kernel. What MLIR itself or a
+/// verifier says is never one.
+static bool isForUser(const Diagnostic &error) {
+  llvm::StringRef text = error.text;
+  if (text.starts_with("'")) // of an operation: "'arith.addi' op …"
+    return false;
+  return !error.id.empty() || text.starts_with("no kernel") ||
+         text.starts_with("the scheme leaves") ||
+         text.starts_with("head and value are") ||
+         text.starts_with("elements are");
+}
+
 /// Runs a step of the compiler proper. What it reports goes to the messages,
 /// if the user can do something about it; any other error is internal.
 bool Compilation::runStep(llvm::StringRef what, bool optional,
@@ -185,22 +198,21 @@ bool Compilation::runStep(llvm::StringRef what, bool optional,
   }
   bool explained = false;
   for (const Diagnostic *diagnostic : reported.sorted()) {
-    if (diagnostic->level == DiagnosticLevel::Error) {
-      if (!llvm::StringRef(diagnostic->text).starts_with("no kernel"))
-        return failInternal(
-            fmt::format("{}: {} ({}:{}:{})", what.str(), diagnostic->text,
-                        diagnostic->place.file, diagnostic->place.line,
-                        diagnostic->place.column));
+    Diagnostic message = *diagnostic;
+    if (message.level == DiagnosticLevel::Error) {
+      if (!isForUser(message))
+        return failInternal(fmt::format(
+            "{}: {} ({}:{}:{})", what.str(), message.text, message.place.file,
+            message.place.line, message.place.column));
       explained = true;
-      if (optional) {
-        Diagnostic remark = *diagnostic;
-        remark.level = DiagnosticLevel::Remark;
-        diagnostics.add(std::move(remark));
-        continue;
-      }
+      if (message.id.empty())
+        message.id = "kernel";
+      if (optional)
+        message.level = DiagnosticLevel::Remark;
+    } else {
+      silent &= message.level == DiagnosticLevel::Remark;
     }
-    silent &= diagnostic->level == DiagnosticLevel::Remark;
-    diagnostics.add(*diagnostic);
+    diagnostics.add(std::move(message));
   }
   if (!done && !explained)
     return failInternal(what.str() + " failed without saying why");
@@ -223,7 +235,7 @@ mlir::ModuleOp Compilation::formKernels(bool optional) {
     return nullptr;
   if (!keepOperations(*module))
     return nullptr;
-  attachManifests(*state->schemes, *module);
+  attachManifests(*this, *state->schemes, *module);
   state->kernels = std::move(module);
   return *state->kernels;
 }

@@ -2,6 +2,7 @@
 // The facts of a scheme in plain words.
 #include "runtime/jit/Explain.h"
 
+#include "frontend/Canonical.h"
 #include "runtime/jit/Compilation.h"
 
 #include <cmath>
@@ -19,7 +20,8 @@ bool torsor::explain(Compilation &compilation, bool json, int64_t length,
   if (!kernels && (!compilation.getInternalError().empty() ||
                    compilation.getDiagnostics().hasErrors()))
     return false;
-  std::vector<SchemeFacts> all = gatherAllFacts(schemes, kernels, length);
+  std::vector<SchemeFacts> all =
+      gatherAllFacts(compilation, schemes, kernels, length);
   if (json) {
     text = explainInJson(all, schemes);
     return true;
@@ -38,7 +40,8 @@ bool torsor::explain(Compilation &compilation, bool json, int64_t length,
   return true;
 }
 
-std::vector<SchemeFacts> torsor::gatherAllFacts(mlir::ModuleOp schemes,
+std::vector<SchemeFacts> torsor::gatherAllFacts(const Compilation &compilation,
+                                                mlir::ModuleOp schemes,
                                                 mlir::ModuleOp kernels,
                                                 int64_t length) {
   std::vector<SchemeFacts> all;
@@ -47,15 +50,22 @@ std::vector<SchemeFacts> torsor::gatherAllFacts(mlir::ModuleOp schemes,
     if (kernels)
       interface = kernels.lookupSymbol<InterfaceOp>(scheme.getSymNameAttr());
     all.push_back(gatherFacts(scheme, interface, length));
+    for (const Scheme *chosen : compilation.getChosen())
+      if (chosen->name == all.back().name)
+        all.back().canonical =
+            printCanonical(compilation.getFile(), {chosen}, nullptr);
   }
   return all;
 }
 
-void torsor::attachManifests(mlir::ModuleOp schemes, mlir::ModuleOp kernels) {
+void torsor::attachManifests(const Compilation &compilation,
+                             mlir::ModuleOp schemes, mlir::ModuleOp kernels) {
   for (const SchemeFacts &facts :
-       gatherAllFacts(schemes, kernels, defaultExplainLength))
-    if (auto interface = kernels.lookupSymbol<InterfaceOp>(facts.name))
+       gatherAllFacts(compilation, schemes, kernels, defaultExplainLength))
+    if (auto interface = kernels.lookupSymbol<InterfaceOp>(facts.name)) {
+      interface.setCanonical(facts.canonical);
       interface.setManifest(explainInJson(facts));
+    }
 }
 
 static std::string describeLanes(const BlockFacts &block) {

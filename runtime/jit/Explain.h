@@ -22,8 +22,10 @@ constexpr int64_t defaultExplainLength = 4096;
 bool explain(Compilation &compilation, bool json, int64_t length,
              std::string &text);
 
-/// All schemes of a scheme-level module; `kernels` may be null.
-std::vector<SchemeFacts> gatherAllFacts(mlir::ModuleOp schemes,
+/// All schemes that a compilation chose, from its two levels of IR; `kernels`
+/// may be null.
+std::vector<SchemeFacts> gatherAllFacts(const Compilation &compilation,
+                                        mlir::ModuleOp schemes,
                                         mlir::ModuleOp kernels, int64_t length);
 
 /// In plain words.
@@ -38,8 +40,9 @@ std::string explainInJson(llvm::ArrayRef<SchemeFacts> facts,
 /// The stacks of a module, a line for each run of equal layers.
 std::string explainStacks(mlir::ModuleOp schemes);
 
-/// Writes the JSON of each scheme into its interface.
-void attachManifests(mlir::ModuleOp schemes, mlir::ModuleOp kernels);
+/// Writes the canonical form and the JSON of each scheme into its interface.
+void attachManifests(const Compilation &compilation, mlir::ModuleOp schemes,
+                     mlir::ModuleOp kernels);
 
 } // namespace torsor
 

@@ -211,7 +211,6 @@ static void readKernel(InterfaceOp interface, SchemeFacts &facts) {
   facts.k = printType(interface.getK());
   facts.v = printType(interface.getV());
   facts.o = printType(interface.getO());
-  facts.canonical = interface.getCanonical().str();
   facts.contract = interface.getContract().str();
   facts.keysActed = interface.getKeysActed();
   facts.window = interface.getWindow();

@@ -132,7 +132,8 @@ bool torsor::compileToFiles(Compilation &compilation, const std::string &prefix,
   mlir::ModuleOp schemes = compilation.emitSchemes();
   mlir::ModuleOp kernels = compilation.formKernels();
   std::string json = explainInJson(
-      gatherAllFacts(schemes, kernels, defaultExplainLength), schemes);
+      gatherAllFacts(compilation, schemes, kernels, defaultExplainLength),
+      schemes);
   const std::pair<const char *, std::string> files[] = {
       {".json", json},
       {".h", makeHeader(kernels, compilation.getOptions().moduleName)},

@@ -95,8 +95,8 @@ void Bench::compile() {
   compilation->makeObject(object);
   finishStep(*compilation, options.source);
   compileSeconds = compilation->getSeconds();
-  auto all =
-      gatherAllFacts(compilation->emitSchemes(), compilation->formKernels(), 1);
+  auto all = gatherAllFacts(*compilation, compilation->emitSchemes(),
+                            compilation->formKernels(), 1);
   if (all.size() != 1) {
     std::vector<std::string> names;
     for (const SchemeFacts &scheme : all)
