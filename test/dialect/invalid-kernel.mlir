@@ -1,0 +1,217 @@
+// One chunk for each rule of the kernel level.
+// RUN: torsor-opt %s --split-input-file --verify-diagnostics
+
+// attention R1
+!f = memref<?x?x?x1xf32>
+func.func @attention_r1_type(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
+    %acted: i1) {
+  // expected-error @below {{'torsor.attention' op a slot must be i64, i32, i1, f32 or f64, but is 'f16'}}
+  torsor.attention q(%q) k(%k) v(%v) o(%o) sequences(%seq) acted(%acted)
+    table_info []
+    branches [] visible [] full []
+    plan <rows = 96, keys = 256, form = tiled>
+    rows {
+    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
+      %x = arith.constant 0.5 : f16
+      torsor.yield %x : f16
+    } columns {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):
+      torsor.yield
+    }  : !f, !f, !f, !f, memref<?x12xi64>, i1
+  return
+}
+
+// -----
+
+// attention R1
+!f = memref<?x?x?x1xf32>
+func.func @attention_r1_slots(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
+    %acted: i1) {
+  // expected-error @below {{'torsor.attention' op region 'mask' must take the indices as i32 and then every slot}}
+  torsor.attention q(%q) k(%k) v(%v) o(%o) sequences(%seq) acted(%acted)
+    table_info []
+    branches [] visible [] full []
+    plan <rows = 96, keys = 256, form = tiled>
+    rows {
+    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
+      torsor.yield %s : i64
+    } columns {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):
+      torsor.yield
+    } mask {
+    ^bb0(%i: i32, %j: i32):
+      %m = arith.constant true
+      torsor.yield %m : i1
+    } : !f, !f, !f, !f, memref<?x12xi64>, i1
+  return
+}
+
+// -----
+
+// attention R1
+!f = memref<?x?x?x1xf32>
+func.func @attention_r1_indices(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
+    %acted: i1) {
+  // expected-error @below {{'torsor.attention' op region 'init' must take the indices as i32 and then every slot}}
+  torsor.attention q(%q) k(%k) v(%v) o(%o) sequences(%seq) acted(%acted)
+    table_info []
+    branches [] visible [] full []
+    plan <rows = 96, keys = 256, form = tiled>
+    rows {
+    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
+      torsor.yield
+    } columns {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):
+      torsor.yield
+    } init {
+    ^bb0(%i: i64, %j: i64):
+      %m = arith.constant 0.5 : f32
+      torsor.yield %m : f32
+    } : !f, !f, !f, !f, memref<?x12xi64>, i1
+  return
+}
+
+// -----
+
+!f = memref<?x?x?x1xf32>
+func.func @logit_type(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
+    %acted: i1) {
+  // expected-error @below {{'torsor.attention' op region 'logit' must yield one 'f32'}}
+  torsor.attention q(%q) k(%k) v(%v) o(%o) sequences(%seq) acted(%acted)
+    table_info []
+    branches [] visible [] full []
+    plan <rows = 96, keys = 256, form = tiled>
+    rows {
+    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
+      torsor.yield
+    } columns {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):
+      torsor.yield
+    } logit {
+    ^bb0(%z: f32, %i: i32, %j: i32):
+      torsor.yield %i : i32
+    } : !f, !f, !f, !f, memref<?x12xi64>, i1
+  return
+}
+
+// -----
+
+// attention R2
+!f = memref<?x?x?x1xf32>
+func.func @attention_r2(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
+    %acted: i1, %turns: memref<1xi64>) {
+  // expected-error @below {{'torsor.attention' op the times of a block must be slots of type i64 or f64, but they are 0 and 0}}
+  torsor.attention q(%q) k(%k) v(%v) o(%o) sequences(%seq) acted(%acted)
+    tables(%turns) table_info [#torsor.table<bind 0 ["1"]>]
+    branches [[#torsor.block<kind = turn, lanes = <0, 1, 1 x 0>, rates = 0, s = 0, t = 0>]] visible [] full []
+    plan <rows = 96, keys = 256, form = tiled>
+    rows {
+    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
+      torsor.yield %s : i64
+    } columns {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):
+      torsor.yield
+    }  : !f, !f, !f, !f, memref<?x12xi64>, i1, memref<1xi64>
+  return
+}
+
+// -----
+
+!f = memref<?x?x?x1xf32>
+func.func @block_rates(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
+    %acted: i1, %turns: memref<1xi64>) {
+  // expected-error @below {{'torsor.attention' op table 1 does not exist}}
+  torsor.attention q(%q) k(%k) v(%v) o(%o) sequences(%seq) acted(%acted)
+    tables(%turns) table_info [#torsor.table<bind 0 ["1"]>]
+    branches [[#torsor.block<kind = turn, lanes = <0, 1, 1 x 0>, rates = 1, s = 0, t = 0>]] visible [] full []
+    plan <rows = 96, keys = 256, form = tiled>
+    rows {
+    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
+      torsor.yield %s : i64
+    } columns {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):
+      torsor.yield %t : i64
+    }  : !f, !f, !f, !f, memref<?x12xi64>, i1, memref<1xi64>
+  return
+}
+
+// -----
+
+// attention R3
+!f = memref<?x?x?x1xf32>
+func.func @attention_r3(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
+    %acted: i1, %turns: memref<1xi64>) {
+  // expected-error @below {{'torsor.attention' op describes 0 tables, but has 1}}
+  torsor.attention q(%q) k(%k) v(%v) o(%o) sequences(%seq) acted(%acted)
+    tables(%turns) table_info []
+    branches [] visible [] full []
+    plan <rows = 96, keys = 256, form = tiled>
+    rows {
+    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
+      torsor.yield
+    } columns {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):
+      torsor.yield
+    }  : !f, !f, !f, !f, memref<?x12xi64>, i1, memref<1xi64>
+  return
+}
+
+// -----
+
+!f = memref<?x?x?x1xf32>
+func.func @table_info(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
+    %acted: i1, %turns: memref<1xi64>) {
+  // expected-error @below {{'torsor.attention' op 'table_info' must hold #torsor.table}}
+  torsor.attention q(%q) k(%k) v(%v) o(%o) sequences(%seq) acted(%acted)
+    tables(%turns) table_info [0]
+    branches [] visible [] full []
+    plan <rows = 96, keys = 256, form = tiled>
+    rows {
+    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
+      torsor.yield
+    } columns {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):
+      torsor.yield
+    }  : !f, !f, !f, !f, memref<?x12xi64>, i1, memref<1xi64>
+  return
+}
+
+// -----
+
+!f = memref<?x?x?x1xf32>
+func.func @ranges(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
+    %acted: i1) {
+  // expected-error @below {{'torsor.attention' op ranges must be #torsor.interval}}
+  torsor.attention q(%q) k(%k) v(%v) o(%o) sequences(%seq) acted(%acted)
+    table_info []
+    branches [] visible [0] full []
+    plan <rows = 96, keys = 256, form = tiled>
+    rows {
+    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
+      torsor.yield
+    } columns {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):
+      torsor.yield
+    }  : !f, !f, !f, !f, memref<?x12xi64>, i1
+  return
+}
+
+// -----
+
+!f = memref<?x?x?x1xf32>
+func.func @branches(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
+    %acted: i1) {
+  // expected-error @below {{'torsor.attention' op 'branches' must hold lists of blocks}}
+  torsor.attention q(%q) k(%k) v(%v) o(%o) sequences(%seq) acted(%acted)
+    table_info []
+    branches [0] visible [] full []
+    plan <rows = 96, keys = 256, form = tiled>
+    rows {
+    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
+      torsor.yield
+    } columns {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):
+      torsor.yield
+    }  : !f, !f, !f, !f, memref<?x12xi64>, i1
+  return
+}

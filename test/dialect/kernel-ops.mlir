@@ -1,0 +1,116 @@
+// Every operation of the kernel level prints, parses and prints the same.
+// RUN: torsor-opt %s --verify-roundtrip | FileCheck %s
+// RUN: torsor-opt %s --mlir-print-op-generic | torsor-opt | FileCheck %s
+
+!f = memref<?x?x?x4xf32, strided<[?, ?, ?, 1], offset: ?>>
+
+// CHECK-LABEL: func.func @attention
+func.func @attention(%q: !f, %k: !f, %v: !f, %o: !f, %lse: memref<?x?x?xf32>,
+    %seq: memref<?x12xi64>, %acted: i1, %turns: memref<2xi64>,
+    %doc: memref<?xi32>, %slopes: memref<?xf32>) {
+  // CHECK: torsor.attention q(%arg0) k(%arg1) v(%arg2) o(%arg3) lse(%arg4) sequences(%arg5) acted(%arg6) tables(%arg7, %arg8, %arg9)
+  // CHECK-SAME: table_info [#torsor.table<bind 0["2"]>, #torsor.table<argument 1 key = true["token"]>, #torsor.table<prepare 0["sequence", "H"]>]
+  // CHECK-SAME: branches {{\[\[}}#torsor.block<kind = turn, lanes = <0, 2, 1 x 2>, rates = 0, s = 0, t = 0, gain_q = 2.000000e+00 : f64, keys = cached>], [#torsor.block<kind = zero, lanes = <0, -1, 1 x 4>>{{\]\]}}
+  // CHECK-SAME: visible [#torsor.interval<(d0, d1)[s0] -> (0), (d0, d1)[s0] -> (d1 + 1, s0)>]
+  // CHECK-SAME: full [#torsor.interval<(d0, d1)[s0] -> (0), (d0, d1)[s0] -> (d0 + 1, s0)>]
+  // CHECK-SAME: by_position scale 5.000000e-01 scale_slot 1 sink_slot 1 plan <rows = 96, keys = 256, form = tiled>
+  // CHECK: rows {
+  // CHECK: torsor.lookup %{{.*}}[%{{.*}}] : (memref<?xf32>, i64) -> f32
+  // CHECK: } columns {
+  // CHECK: torsor.fetch %{{.*}}[] : memref<?xi32> -> i64
+  // CHECK: } branch {
+  // CHECK: } init {
+  // CHECK: } toeplitz {
+  // CHECK: } logit {
+  // CHECK: } mask {
+  // CHECK: } tile {
+  torsor.attention q(%q) k(%k) v(%v) o(%o) lse(%lse) sequences(%seq)
+    acted(%acted) tables(%turns, %doc, %slopes)
+    table_info [#torsor.table<bind 0 ["2"]>,
+                #torsor.table<argument 1 key = true ["token"]>,
+                #torsor.table<prepare 0 ["sequence", "H"]>]
+    branches [[#torsor.block<kind = turn, lanes = <0, 2, 1 x 2>, rates = 0,
+                             s = 0, t = 0, gain_q = 2.0 : f64, keys = cached>],
+              [#torsor.block<kind = zero, lanes = <0, -1, 1 x 4>>]]
+    visible [#torsor.interval<(d0, d1)[s0] -> (0), (d0, d1)[s0] -> (d1 + 1, s0)>]
+    full [#torsor.interval<(d0, d1)[s0] -> (0), (d0, d1)[s0] -> (d0 + 1, s0)>]
+    by_position scale 0.5 scale_slot 1 sink_slot 1
+    plan <rows = 96, keys = 256, form = tiled>
+    rows {
+    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
+      %m = torsor.lookup %slopes[%h] : (memref<?xf32>, i64) -> f32
+      torsor.yield %s, %m : i64, f32
+    } columns {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):
+      %d = torsor.fetch %doc[] : memref<?xi32> -> i64
+      torsor.yield %t, %d : i64, i64
+    } branch {
+    ^bb0(%i: i32, %j: i32, %s: i64, %m: f32, %t: i64, %d: i64):
+      %one = arith.constant 1 : i32
+      torsor.yield %one : i32
+    } init {
+    ^bb0(%i: i32, %j: i32, %s: i64, %m: f32, %t: i64, %d: i64):
+      torsor.yield %m : f32
+    } toeplitz {
+    ^bb0(%age: i64, %h: i64, %b: i64, %n: i64):
+      %m = torsor.lookup %slopes[%h] : (memref<?xf32>, i64) -> f32
+      torsor.yield %m : f32
+    } logit {
+    ^bb0(%z: f32, %i: i32, %j: i32, %s: i64, %m: f32, %t: i64, %d: i64):
+      torsor.yield %z : f32
+    } mask {
+    ^bb0(%i: i32, %j: i32, %s: i64, %m: f32, %t: i64, %d: i64):
+      %c = arith.cmpi sle, %j, %i : i32
+      torsor.yield %c : i1
+    } tile {
+    ^bb0(%i0: i64, %i1: i64, %j0: i64, %j1: i64, %s0: i64, %s1: i64, %m0: f32,
+         %m1: f32, %t0: i64, %t1: i64, %d0: i64, %d1: i64):
+      %some = arith.cmpi sle, %j0, %i1 : i64
+      %all = arith.cmpi sle, %j1, %i0 : i64
+      torsor.yield %some, %all : i1, i1
+    }
+    : !f, !f, !f, !f, memref<?x?x?xf32>, memref<?x12xi64>, i1, memref<2xi64>,
+      memref<?xi32>, memref<?xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @append
+func.func @append(%k: !f, %v: !f, %kc: !f, %vc: !f, %seq: memref<?x12xi64>,
+    %turns: memref<2xi64>) {
+  // CHECK: torsor.append k(%arg0) v(%arg1) into(%arg2, %arg3) sequences(%arg4) tables(%arg5) table_info [#torsor.table<bind 0["2"]>] blocks [#torsor.block<kind = turn, lanes = <0, 1, 2 x 2>, rates = 0, s = 0, t = 0>]
+  torsor.append k(%k) v(%v) into(%kc, %vc) sequences(%seq) tables(%turns)
+    table_info [#torsor.table<bind 0 ["2"]>]
+    blocks [#torsor.block<kind = turn, lanes = <0, 1, 2 x 2>, rates = 0, s = 0, t = 0>]
+    columns {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):
+      torsor.yield %t : i64
+    } : !f, !f, !f, !f, memref<?x12xi64>, memref<2xi64>
+  return
+}
+
+// CHECK-LABEL: func.func @merge
+func.func @merge(%o: !f, %lse: memref<?x?x?xf32>, %seq: memref<?x12xi64>,
+    %sinks: memref<?xf32>) {
+  // CHECK: torsor.merge o(%arg0) lse(%arg1) sequences(%arg2) tables(%arg3) table_info [#torsor.table<bind 0["H"]>] sink_slot 0
+  torsor.merge o(%o) lse(%lse) sequences(%seq) tables(%sinks)
+    table_info [#torsor.table<bind 0 ["H"]>] sink_slot 0
+    rows {
+    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
+      %m = torsor.lookup %sinks[%h] : (memref<?xf32>, i64) -> f32
+      torsor.yield %m : f32
+    } : !f, memref<?x?x?xf32>, memref<?x12xi64>, memref<?xf32>
+  return
+}
+
+// CHECK: torsor.interface @x {
+// CHECK-SAME: arguments = [#torsor.field<name = "doc", type = i32, stage = 3, sides = 3, flags = 1, axes = [], low = 0.000000e+00 : f64, high = 9.000000e+00 : f64, condition = 1.000000e+00 : f64, contract = true>]
+// CHECK-SAME: window = 1024 : i64
+torsor.interface @x {head = 4 : i64, value = 4 : i64, q = f32, k = f32, v = f32,
+  o = f32, operations = {prefill = @attention}, canonical = "scheme x { }",
+  arguments = [#torsor.field<name = "doc", type = i32, stage = 3, sides = 3,
+                             flags = 1, axes = [], low = 0.0 : f64,
+                             high = 9.0 : f64, condition = 1.0 : f64,
+                             contract = true>],
+  streams = [#torsor.field<name = "k", type = f32, stage = 3, sides = 2, axes = ["G", "4"]>],
+  manifest = "", contract = "contract 1", bind_tables = [], prepare_tables = [],
+  keys_acted, decode_queries = 16 : i64, window = 1024 : i64}
