@@ -38,8 +38,8 @@ public:
     bool attends = scheme.mask != nullptr;
     if (attends)
       printWidths();
-    for (const ClockInfo &clock : scheme.clocks)
-      printClock(clock);
+    for (const ClockInfo *clock : scheme.getClocks())
+      printClock(*clock);
     for (bool params : {true, false})
       for (const TensorInfo &tensor : scheme.tensors)
         if (tensor.isParam() == params)

@@ -4,12 +4,23 @@
 
 #include "frontend/Ast.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace torsor;
 
 CheckedFile::CheckedFile() = default;
 CheckedFile::~CheckedFile() = default;
+
+std::vector<const ClockInfo *> Scheme::getClocks() const {
+  std::vector<const ClockInfo *> list;
+  for (const ClockInfo &clock : clocks)
+    list.push_back(&clock);
+  llvm::sort(list, [](const ClockInfo *a, const ClockInfo *b) {
+    return a->range.begin < b->range.begin;
+  });
+  return list;
+}
 
 llvm::StringRef torsor::getSpelling(Storage storage) {
   static constexpr llvm::StringLiteral names[] = {"i32",  "i64", "bool", "f16",

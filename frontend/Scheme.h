@@ -177,8 +177,7 @@ struct Scheme {
   bool headIsOpen = false, valueIsOpen = false;
   std::optional<std::pair<int64_t, int64_t>> valueLanes;
 
-  /// In order of declaration; "pos" comes first if the text does not declare
-  /// it.
+  /// Always holds "pos"; getClocks gives the order of declaration.
   std::deque<ClockInfo> clocks;
   std::deque<TensorInfo> tensors;
 
@@ -200,6 +199,10 @@ struct Scheme {
 
   /// The mask shows no key after the query.
   bool causal = false;
+
+  /// The clocks in order of declaration; "pos" comes first if the text does
+  /// not declare it.
+  std::vector<const ClockInfo *> getClocks() const;
 };
 
 /// A stack: per layer, the scheme of each attention it holds.

@@ -94,7 +94,8 @@ void SchemeEmitter::declareArguments() {
   auto bound = [&](bool has, double end) {
     return has ? builder.getF64FloatAttr(end) : FloatAttr();
   };
-  for (const ClockInfo &clock : scheme.clocks) {
+  for (const ClockInfo *declared : scheme.getClocks()) {
+    const ClockInfo &clock = *declared;
     if (clock.running)
       continue;
     auto type = ClockType::get(builder.getContext(),

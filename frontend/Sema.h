@@ -33,6 +33,8 @@ struct SchemeState {
     Meaning value;
     SourceRange range;
     bool used = false;
+    /// Declared, but read only after the widths.
+    bool pending = false;
     /// Set by an argument of the scheme.
     SourceRange argument;
   };
@@ -255,6 +257,7 @@ private:
   Env makeClauseEnv(SchemeState &state, Where where) const;
 
   // --- SemaDeclarations.cpp: names of a scheme
+  void declareLets(SchemeState &state);
   void declareNames(SchemeState &state);
   bool declareName(SchemeState &state, const Name &name,
                    SchemeState::Entity entity);

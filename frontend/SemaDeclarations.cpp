@@ -28,32 +28,71 @@ bool Sema::declareName(SchemeState &state, const Name &name,
     return false;
   }
   auto [at, fresh] = state.names.try_emplace(name.text, entity);
+  if (!fresh && at->second.pending) {
+    entity.used = at->second.used;
+    at->second = entity;
+    return true;
+  }
   if (!fresh)
     note(at->second.range);
   return fresh;
 }
 
-void Sema::declareNames(SchemeState &state) {
-  for (const Clause *clause : state.item.clauses)
+static bool declaresPos(const Clause *clause) {
+  auto *clock = llvm::dyn_cast<ClockClause>(clause);
+  return clock && llvm::any_of(clock->binders, [](const ClockBinder &binder) {
+           return binder.name.text == "pos";
+         });
+}
+
+/// What widths may read, and the names that they may not.
+void Sema::declareLets(SchemeState &state) {
+  auto later = [&](const Name &name) {
+    if (isBuiltinName(name.text) || items.contains(name.text))
+      return; // refused when it is declared
+    SchemeState::Entity entity;
+    entity.pending = true;
+    entity.range = name.range;
+    state.names.try_emplace(name.text, entity);
+  };
+  for (const Clause *clause : state.item.clauses) {
+    SchemeState::Entity entity;
     if (auto *let = llvm::dyn_cast<LetClause>(clause)) {
-      SchemeState::Entity entity;
       entity.let = let;
       declareName(state, let->name, entity);
+    } else if (auto *tensor = llvm::dyn_cast<TensorClause>(clause)) {
+      llvm::for_each(tensor->names, later);
+    } else if (auto *clock = llvm::dyn_cast<ClockClause>(clause)) {
+      for (const ClockBinder &binder : clock->binders)
+        if (binder.name.text != "pos")
+          later(binder.name);
     }
+  }
+  for (const Clause *clause : state.item.clauses)
+    if (declaresPos(clause)) {
+      auto *clock = llvm::cast<ClockClause>(clause);
+      Env env = makeClauseEnv(state, Where::Clock);
+      for (const ClockBinder &binder : clock->binders)
+        if (binder.name.text == "pos")
+          declareClock(state, clock, binder, env);
+    }
+  if (state.pos)
+    return;
+  ClockInfo pos;
+  pos.name = "pos";
+  pos.bounds = {0, Interval::inf};
+  pos.monotone = true;
+  state.scheme.clocks.push_back(std::move(pos));
+  state.pos = &state.scheme.clocks.back();
+}
+
+void Sema::declareNames(SchemeState &state) {
   for (const Clause *clause : state.item.clauses)
     if (auto *tensor = llvm::dyn_cast<TensorClause>(clause))
       declareTensors(state, tensor);
   for (const Clause *clause : state.item.clauses)
     if (auto *clock = llvm::dyn_cast<ClockClause>(clause))
       declareClocks(state, clock);
-  if (!state.pos) {
-    ClockInfo pos;
-    pos.name = "pos";
-    pos.bounds = {0, Interval::inf};
-    pos.monotone = true;
-    state.scheme.clocks.push_front(std::move(pos));
-    state.pos = &state.scheme.clocks.front();
-  }
 }
 
 std::optional<Interval> Sema::readRange(const RangeNode &range, Env &env) {
@@ -225,7 +264,8 @@ void Sema::declareTensors(SchemeState &state, const TensorClause *clause) {
 void Sema::declareClocks(SchemeState &state, const ClockClause *clause) {
   Env env = makeClauseEnv(state, Where::Clock);
   for (const ClockBinder &binder : clause->binders)
-    declareClock(state, clause, binder, env);
+    if (binder.name.text != "pos")
+      declareClock(state, clause, binder, env);
 }
 
 void Sema::declareClock(SchemeState &state, const ClockClause *clause,
@@ -243,6 +283,7 @@ void Sema::declareClock(SchemeState &state, const ClockClause *clause,
          "'pos' is given by the call; define a running sum under another name");
     return;
   }
+  // Names of tensors and other clocks are read later; `pos` is read first.
   if (isPos && state.pos) {
     report(env, binder.name.range, "twice", "'pos' is declared twice")
         .note(state.pos->range, "first declared here");

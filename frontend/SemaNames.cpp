@@ -85,6 +85,11 @@ Meaning Sema::evalName(const NameExpr *e, Env &env) {
         found != env.scheme->names.end()) {
       SchemeState::Entity &entity = found->second;
       entity.used = true;
+      if (entity.pending)
+        return fail(env, e->range, "const",
+                    fmt::format("'{}' is no constant, which a width, an axis "
+                                "or a range needs",
+                                name.str()));
       if (entity.let)
         return forceLet(entity.let, e->range, env);
       return entity.value;
@@ -213,6 +218,10 @@ Meaning Sema::evalAmbient(StringRef name, const NameExpr *e, Env &env) {
     }
   Scheme &scheme = env.scheme->scheme;
   if (name == "D" || name == "V") {
+    if (env.where == Where::Head)
+      return fail(env, at, "ambient",
+                  fmt::format("'{}' is what 'head' says, and is not known there",
+                              name.str()));
     bool head = name == "D";
     if (head ? scheme.headIsOpen : scheme.valueIsOpen) {
       // The compile command will say; until then it is no constant.

@@ -113,6 +113,7 @@ void Sema::readClauses(SchemeState &state, SourceRange call) {
     else
       earlier = clause;
   }
+  declareLets(state);
   readHead(state);
   declareNames(state);
   findOpenWidth(state);

@@ -5,6 +5,9 @@
 #include "fmt/format.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <cfloat>
+#include <cmath>
+
 using namespace torsor;
 using llvm::StringRef;
 
@@ -22,6 +25,18 @@ const Node *Sema::readScalarTerm(SchemeState &state, const TermClause *clause,
   Meaning value = evalNumber(e, env);
   if (value.isPoison())
     return nullptr;
+  // Terms are reals, those of a pair f32.
+  bool perPair = where == Where::Bias || where == Where::Logit;
+  double size = value.isConstant() ? std::abs(value.scalar.node->asReal()) : 0;
+  if (std::isinf(size) || (perPair && size > FLT_MAX)) {
+    fail(env, e->range, "range",
+         std::isinf(size)
+             ? fmt::format("'{}' is an int beyond the range of a real",
+                           quote(e))
+             : fmt::format("{} is beyond f32, which reals have per pair",
+                           printConstant(value.scalar.node)));
+    return nullptr;
+  }
   Varies by = value.getVaries();
   switch (where) {
   case Where::Scale:

@@ -168,6 +168,27 @@ TEST(Clauses, ValuesAndTheirBiases) {
             "const@1:12");
 }
 
+TEST(Widths, ReadLetsAndNothingOfTheCall) {
+  EXPECT_EQ(check("scheme x { let w = 64 head w mask causal }").ids(), "");
+  EXPECT_EQ(check("scheme x { head age mask causal }").ids(), "const@1:17");
+  EXPECT_EQ(check("scheme x { head D mask causal }").ids(), "ambient@1:17");
+  EXPECT_EQ(check("scheme x { head log_n(4096) mask all }").ids(),
+            "type@1:17");
+  EXPECT_EQ(check("scheme x { clock pos: f32 head t mask all }").ids(),
+            "type@1:32");
+  EXPECT_EQ(check("scheme x { param w: f32 head w bias w mask all }").ids(),
+            "const@1:30");
+  EXPECT_EQ(idsOf("input y: f32[age] per token bias y[i, 0]"), "const@2:14");
+  EXPECT_EQ(idsOf("clock c[n < N] bias age(c[0])"), "const@2:13");
+}
+
+TEST(Clauses, ConstantsAreReals) {
+  EXPECT_EQ(idsOf("bias 2 ^ 4000"), "range@2:6");
+  EXPECT_EQ(idsOf("bias 1e300"), "range@2:6");
+  EXPECT_EQ(idsOf("scale 2 ^ 4000"), "range@2:7");
+  EXPECT_EQ(idsOf("scale 1e300"), "");
+}
+
 TEST(Names, AreNeverHidden) {
   EXPECT_EQ(check("let a = 1 fn f(a: int) -> int = a").ids(), "twice@1:16");
   EXPECT_EQ(check("scheme a { head 4 mask all } fn f(a: int) -> int = a").ids(),
