@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Narrowing changes no pair: random masks before and after, over the whole range
-// that indices, positions and documents may have.
-#include "PairKernel.h"
-
+// Narrowing changes no pair: random masks before and after, over the whole
+// range that indices, positions and documents may have.
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -10,6 +8,8 @@
 #include "mlir/Pass/PassManager.h"
 
 #include <gtest/gtest.h>
+
+#include "PairKernel.h"
 
 using namespace mlir;
 using namespace torsor;

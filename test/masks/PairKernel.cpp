@@ -91,13 +91,12 @@ void drawMask(AttentionOp op, std::mt19937_64 &random, bool reals) {
   if (random() % 3 == 0) {
     Value tables[] = {op.getTables()[3], op.getTables()[4]};
     Value four = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(4));
-    Value at[] = {
-        arith::FloorDivSIOp::create(b, loc, draw.integers[0], four),
-        arith::FloorDivSIOp::create(b, loc, draw.integers[1], four)};
-    draw.truths.push_back(LookupOp::create(b, loc, b.getI1Type(), tables[0],
-                                           ValueRange(at)));
-    draw.integers.push_back(LookupOp::create(
-        b, loc, b.getI64Type(), tables[1], ValueRange(draw.integers[4])));
+    Value at[] = {arith::FloorDivSIOp::create(b, loc, draw.integers[0], four),
+                  arith::FloorDivSIOp::create(b, loc, draw.integers[1], four)};
+    draw.truths.push_back(
+        LookupOp::create(b, loc, b.getI1Type(), tables[0], ValueRange(at)));
+    draw.integers.push_back(LookupOp::create(b, loc, b.getI64Type(), tables[1],
+                                             ValueRange(draw.integers[4])));
   }
   mask.back().setOperand(0, draw.draw(1 + random() % 12));
 }

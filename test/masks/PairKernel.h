@@ -3,9 +3,6 @@
 #ifndef TORSOR_TEST_MASKS_PAIRKERNEL_H
 #define TORSOR_TEST_MASKS_PAIRKERNEL_H
 
-#include "RandomMask.h"
-#include "ScalarMachine.h"
-
 #include "dialect/TorsorDialect.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -13,6 +10,9 @@
 #include "mlir/IR/OwningOpRef.h"
 
 #include <string>
+
+#include "RandomMask.h"
+#include "ScalarMachine.h"
 
 namespace torsor::test {
 

@@ -107,8 +107,7 @@ Value RandomMask::drawInteger() {
       return arith::FloorDivSIOp::create(b, loc, x, by);
     }
     case 2: {
-      Value narrow =
-          arith::TruncIOp::create(b, loc, b.getI32Type(), x);
+      Value narrow = arith::TruncIOp::create(b, loc, b.getI32Type(), x);
       return arith::ExtSIOp::create(b, loc, b.getI64Type(), narrow);
     }
     default:
@@ -159,17 +158,15 @@ Value RandomMask::drawComparison() {
                                  pick(reals));
   }
   using P = arith::CmpIPredicate;
-  P predicates[] = {P::sle, P::slt, P::sge, P::sgt, P::eq, P::ne,
-                    P::sle, P::slt, P::ult, P::uge};
+  P predicates[] = {P::sle, P::slt, P::sge, P::sgt, P::eq,
+                    P::ne,  P::sle, P::slt, P::ult, P::uge};
   Value x = pick(integers);
   Value y = below(2) ? pick(integers) : number(smallNumber());
-  Value first =
-      arith::CmpIOp::create(b, loc, predicates[below(10)], x, y);
+  Value first = arith::CmpIOp::create(b, loc, predicates[below(10)], x, y);
   if (below(3))
     return first;
   // 0 <= x < c
-  Value least =
-      arith::CmpIOp::create(b, loc, P::sge, x, number(smallNumber()));
+  Value least = arith::CmpIOp::create(b, loc, P::sge, x, number(smallNumber()));
   return arith::AndIOp::create(b, loc, least, first);
 }
 

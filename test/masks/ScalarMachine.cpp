@@ -246,9 +246,8 @@ ScalarMachine::Step ScalarMachine::makeStep(Operation &op, const Leaf &leaf) {
         return integer([](X x) { return U(x[0].integer) << x[1].integer; });
       })
       .Case([&](arith::ExtSIOp) {
-        return integer([=](X x) {
-          return isFirstBool ? -x[0].integer : x[0].integer;
-        });
+        return integer(
+            [=](X x) { return isFirstBool ? -x[0].integer : x[0].integer; });
       })
       .Case([&](arith::ExtUIOp ext) {
         unsigned from = widthOf(ext.getIn());
@@ -276,9 +275,8 @@ ScalarMachine::Step ScalarMachine::makeStep(Operation &op, const Leaf &leaf) {
       })
       .Case([&](arith::CmpFOp cmp) {
         auto predicate = cmp.getPredicate();
-        return integer([=](X x) {
-          return compareReals(predicate, x[0].real, x[1].real);
-        });
+        return integer(
+            [=](X x) { return compareReals(predicate, x[0].real, x[1].real); });
       })
       .Case([&](arith::SelectOp) -> Step {
         return [](X x, Scalar *r) { *r = x[0].integer ? x[1] : x[2]; };
@@ -295,9 +293,7 @@ ScalarMachine::Step ScalarMachine::makeStep(Operation &op, const Leaf &leaf) {
       .Case([&](arith::DivFOp) {
         return real([](X x) { return x[0].real / x[1].real; });
       })
-      .Case([&](arith::NegFOp) {
-        return real([](X x) { return -x[0].real; });
-      })
+      .Case([&](arith::NegFOp) { return real([](X x) { return -x[0].real; }); })
       .Case([&](math::AbsFOp) {
         return real([](X x) { return std::abs(x[0].real); });
       })
@@ -316,8 +312,8 @@ ScalarMachine::Step ScalarMachine::makeStep(Operation &op, const Leaf &leaf) {
       .Case([&](arith::SIToFPOp from) {
         bool isSingle = type.isF32();
         return Step([=](X x, Scalar *r) { // One rounding.
-          r->real = isSingle ? double(float(x[0].integer))
-                             : double(x[0].integer);
+          r->real =
+              isSingle ? double(float(x[0].integer)) : double(x[0].integer);
         });
       })
       .Case<arith::ExtFOp, arith::TruncFOp>(

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The derived tile test against every pair of a box, over random masks and
 // random values of slots.
-#include "PairKernel.h"
-
 #include "passes/TileTest.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Verifier.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include "PairKernel.h"
 
 using namespace mlir;
 using namespace torsor;
@@ -156,10 +155,12 @@ TEST_F(TileTest, RandomMasksAreSound) {
       Verdict test = box.test(op.getTile().front());
       ASSERT_TRUE(test.some || !truth.some)
           << "a visible pair in an empty tile, mask " << n << " of seed "
-          << seed << "\n" << print(op);
+          << seed << "\n"
+          << print(op);
       ASSERT_TRUE(!test.all || truth.all)
           << "a hidden pair in a full tile, mask " << n << " of seed " << seed
-          << "\n" << print(op);
+          << "\n"
+          << print(op);
       ++boxes;
       uniform += !truth.some || truth.all;
       decided += !test.some || test.all;
@@ -196,12 +197,12 @@ TEST_F(TileTest, UsualMasksAreExact) {
     };
     Value age = arith::SubIOp::create(b, loc, wide(slot(0)), wide(slot(1)));
     Value seen[] = {
-        compare(P::sle, slot(1), slot(0)),             // causal
-        compare(P::sle, age, number(5)),               // a window
-        compare(P::sle, slot(7), slot(2)),             // by given positions
-        slot(6),                                       // a flag
-        compare(P::slt, slot(8), slot(3)),             // by documents
-        compare(P::sge, slot(4), number(1)),           // by head
+        compare(P::sle, slot(1), slot(0)),   // causal
+        compare(P::sle, age, number(5)),     // a window
+        compare(P::sle, slot(7), slot(2)),   // by given positions
+        slot(6),                             // a flag
+        compare(P::slt, slot(8), slot(3)),   // by documents
+        compare(P::sge, slot(4), number(1)), // by head
     };
     mask.back().setOperand(0, seen[kind]);
     ASSERT_TRUE(deriveTileRegion(op));
@@ -210,7 +211,8 @@ TEST_F(TileTest, UsualMasksAreExact) {
     for (int repeat = 0; repeat < 400; ++repeat) {
       Box box = drawBox(random);
       ASSERT_EQ(box.evaluate(mask), box.test(op.getTile().front()))
-          << "mask " << kind << " of seed " << seed << "\n" << print(op);
+          << "mask " << kind << " of seed " << seed << "\n"
+          << print(op);
     }
   }
 }
@@ -251,9 +253,9 @@ TEST_F(TileTest, NoTestWithoutADecision) {
   OpBuilder b(&mask.front());
   Location loc = op.getLoc();
   Value real = math::ExpOp::create(b, loc, mask.getArgument(5));
-  mask.back().setOperand(
-      0, arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, real,
-                               mask.getArgument(9)));
+  mask.back().setOperand(0, arith::CmpFOp::create(b, loc,
+                                                  arith::CmpFPredicate::OLT,
+                                                  real, mask.getArgument(9)));
   EXPECT_FALSE(deriveTileRegion(op));
   EXPECT_TRUE(op.getTile().empty());
 }
