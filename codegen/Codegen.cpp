@@ -57,7 +57,7 @@ public:
       if (info.variants.empty())
         scheme.tables.emitBindEntries(e, name, {});
       variant.tables = name + ".tables";
-      variant.bind = name + ".bind";
+      variant.bind = name + ".bind.entry"; // @<name>.bind fills
     }
     for (NamedAttribute entry : interface.getOperations()) {
       StringRef operation = entry.getName();

@@ -175,8 +175,8 @@ bool TableCode::emitBindEntries(Emitter &e, StringRef name,
              });
   func::FuncOp function = bindFunction();
   e.function(
-      (name + ".bind").str(), {i64, i64, pointer, pointer}, Type(), attributes,
-      true, [&](ArrayRef<Num> arguments) {
+      (name + ".bind.entry").str(), {i64, i64, pointer, pointer}, Type(),
+      attributes, true, [&](ArrayRef<Num> arguments) {
         SmallVector<Value> operands = {arguments[0].value, arguments[1].value};
         for (auto [n, attribute] : llvm::enumerate(tableInfo(function))) {
           auto info = cast<TableAttr>(attribute);

@@ -59,7 +59,7 @@ public:
   TableLayout bound, prepared;
 
   /// Emits the entry points of torsor_variant, `<name>.tables` and
-  /// `<name>.bind`, and gives true; false where nothing is bound.
+  /// `<name>.bind.entry`, and gives true; false where nothing is bound.
   bool emitBindEntries(Emitter &e, llvm::StringRef name,
                        llvm::ArrayRef<mlir::NamedAttribute> attributes) const;
 
