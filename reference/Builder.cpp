@@ -309,6 +309,8 @@ llvm::Expected<bool> ValueBuilder::read(Operation &op, int depth,
   }
   if (auto clock = dyn_cast<ClockOp>(op)) {
     ClockType type = clock.getType();
+    if (clock.getName() == "pos") // Also of actions without `at`.
+      positionClock = int(program.clocks.size());
     clocks[clock] = int(program.clocks.size());
     program.clocks.push_back(
         {clock.getName().str(), isa<FloatType>(type.getElement()),

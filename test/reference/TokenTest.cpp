@@ -94,6 +94,24 @@ TEST(Token, PositionsMoveActionsAndNotMasks) {
   EXPECT_EQ(output.pairs[0][3].score, evaluateIr(rope, one).pairs[0][0].score);
 }
 
+TEST(Token, RealPositionsReachActionsWithoutPlace) {
+  SchemeModule module = parseIr(R"(torsor.scheme @x {
+    %pos = torsor.clock "pos" : !torsor.clock<f64>
+    %f = arith.constant dense<0.5> : tensor<1xf64>
+    %a = torsor.turn %f : tensor<1xf64> -> !torsor.action<2>
+    torsor.action %a : !torsor.action<2> })");
+  ASSERT_EQ(module.error, "");
+  Problem problem = makeProblem(
+      {1, 1, 1, 2, 2, 1}, [](auto, auto, auto c) { return c == 0; },
+      [](auto, auto, auto c) { return c == 0; },
+      [](auto, auto, auto) { return 1; });
+  problem.trace = true;
+  addTokens(problem, "pos", HostArray::of({2}, std::vector<double>{0.25, 3}));
+  auto output = evaluate(module.scheme(), problem);
+  ASSERT_TRUE(bool(output));
+  EXPECT_NEAR(output->pairs[0][0].score, std::cos(0.5 * 2.75), 1e-15);
+}
+
 TEST(Token, BroadcastStrides) {
   Problem problem = makeRandom({2, 2, 3, 3, 4, 2}, 6), dense = problem;
   problem.k.strides[1] = 0; // Both groups read the first one's keys.

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Schemes x widths x types x shapes against the reference.
+#include "test/e2e/Differential.h"
+
+#include "test/e2e/Schemes.h"
+
+#include <gtest/gtest.h>
+#include <tuple>
+
+using namespace torsor;
+using namespace torsor::test;
+
+namespace {
+
+RunOptions optionsOf(const ShapeCase &shape) {
+  return {shape.op, shape.layout, shape.threads, shape.appended};
+}
+
+/// All shapes of one compiled scheme.
+void runShapes(const SchemeCase &scheme, int64_t head, int64_t value,
+               torsor_dtype dtype, const std::string &target,
+               const std::vector<ShapeCase> &shapes) {
+  std::string error, source = scheme.source(head);
+  if (value != head)
+    source.insert(source.find('{') + 1, " value " + std::to_string(value));
+  KernelOptions options;
+  options.head = head;
+  options.value = value;
+  options.dtype = dtype;
+  options.target = target;
+  Compiled compiled = compileBoth(source, options, error);
+  ASSERT_TRUE(compiled.kernel) << source << "\n" << error;
+  uint64_t seed = 1;
+  for (const ShapeCase &shape : shapes) {
+    Random random(seed++);
+    Problem problem = makeCall(shape, head, value, random);
+    scheme.fill(problem, random);
+    EXPECT_EQ(differential(compiled, problem, optionsOf(shape),
+                           scheme.magnitude(head)),
+              "")
+        << source << "\n"
+        << nameOf(dtype) << ", head " << head << ", value " << value
+        << ", shape " << shape.name;
+  }
+}
+
+using SchemeParam = std::tuple<SchemeCase, torsor_dtype>;
+class SchemeTest : public testing::TestWithParam<SchemeParam> {};
+INSTANTIATE_TEST_SUITE_P(
+    All, SchemeTest,
+    testing::Combine(testing::ValuesIn(schemeCases()),
+                     testing::Values(TORSOR_F32, TORSOR_BF16, TORSOR_F16)),
+    [](const auto &info) {
+      return std::string(std::get<0>(info.param).name) + "_" +
+             nameOf(std::get<1>(info.param));
+    });
+
+// Every scheme at a width that vectors fill and at one that they do not.
+TEST_P(SchemeTest, AgreesOnAllShapes) {
+  auto [scheme, dtype] = GetParam();
+  runShapes(scheme, 32, 32, dtype, "", shapeCases());
+}
+
+TEST_P(SchemeTest, AgreesAtAnOddWidth) {
+  auto [scheme, dtype] = GetParam();
+  std::vector<ShapeCase> some;
+  for (const ShapeCase &shape : shapeCases())
+    if (some.size() < 6 || shape.op == TORSOR_DECODE || shape.appended)
+      some.push_back(shape);
+  runShapes(scheme, 21, 13, dtype, "", some);
+}
+
+using WidthParam = std::tuple<int64_t, torsor_dtype>;
+class WidthTest : public testing::TestWithParam<WidthParam> {};
+INSTANTIATE_TEST_SUITE_P(
+    All, WidthTest,
+    testing::Combine(testing::Values<int64_t>(1, 2, 3, 4, 8, 15, 16, 17, 40, 64,
+                                              80, 96, 128, 192, 256, 576, 1024),
+                     testing::Values(TORSOR_F32, TORSOR_BF16, TORSOR_F16)),
+    [](const auto &info) {
+      return "d" + std::to_string(std::get<0>(info.param)) + "_" +
+             nameOf(std::get<1>(info.param));
+    });
+
+// Widths 1 to 1024, the value's a different one.
+TEST_P(WidthTest, RotationAgrees) {
+  auto [width, dtype] = GetParam();
+  std::vector<ShapeCase> some;
+  for (const ShapeCase &shape : shapeCases())
+    if (std::string(shape.name) == "prime" ||
+        std::string(shape.name) == "odd" ||
+        std::string(shape.name) == "decode_batch" ||
+        std::string(shape.name) == "cached")
+      some.push_back(shape);
+  for (const SchemeCase &scheme : schemeCases())
+    if (std::string(scheme.name) == "rope_split")
+      runShapes(scheme, width, std::min<int64_t>(1024, width / 2 + 1), dtype,
+                "", some);
+}
+
+// Every level that this machine can run, and all levels in one object.
+TEST(Targets, Agree) {
+  std::vector<ShapeCase> some = shapeCases();
+  some.resize(8);
+  for (const char *target : {"x86-64-v3", "x86-64"})
+    for (const SchemeCase &scheme : schemeCases())
+      if (std::string(scheme.name) == "rope_split" ||
+          std::string(scheme.name) == "cap_and_sink" ||
+          std::string(scheme.name) == "packed")
+        runShapes(scheme, 64, 64, TORSOR_F32, target, some);
+}
+
+/// Results, to the bit, of one call made in different ways.
+std::vector<double> bits(const Kernel &kernel, const Problem &problem,
+                         RunOptions options) {
+  RunResult result = kernel.run(problem, options);
+  EXPECT_EQ(result.error, "");
+  result.o.insert(result.o.end(), result.lse.begin(), result.lse.end());
+  return result.o;
+}
+
+TEST(Determinism, ThreadsAndCompanyChangeNothing) {
+  std::string error;
+  KernelOptions options;
+  options.head = options.value = 32;
+  Compiled compiled = compileBoth(
+      "scheme x { action split(rope(32, base = 10_000)) mask last(100) }",
+      options, error);
+  ASSERT_TRUE(compiled.kernel) << error;
+  Random random(3);
+  ShapeCase shape{"", 4, 2, {{150, 300}, {1, 700}, {20, 20}}};
+  Problem batch = makeCall(shape, 32, 32, random);
+  std::vector<double> one = bits(*compiled.kernel, batch, {});
+  for (int64_t threads : {2, 3, 7}) {
+    RunOptions run;
+    run.threads = threads;
+    EXPECT_EQ(largestDifference(one, bits(*compiled.kernel, batch, run)), 0)
+        << threads << " threads";
+  }
+  for (size_t n = 0; n < batch.sequences.size(); ++n) {
+    Problem alone = batch;
+    alone.sequences = {batch.sequences[n]};
+    std::vector<double> got = bits(*compiled.kernel, alone, {});
+    int64_t tokens = batch.q.shape[2];
+    const SequenceRun &run = batch.sequences[n];
+    for (int64_t h = 0; h < 4; ++h)
+      for (int64_t t = 0; t < run.queryLength; ++t)
+        for (int64_t c = 0; c < 32; ++c) {
+          int64_t at = ((run.queryRow * 4 + h) * tokens + t) * 32 + c;
+          ASSERT_EQ(got[at], one[at]) << "sequence " << n;
+        }
+  }
+}
+
+} // namespace

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The grammar from which schemes are drawn.
+#include "test/e2e/RandomScheme.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace torsor::test {
+
+std::string Expression::print() const {
+  std::string result = text;
+  size_t at = 0;
+  for (const Expression &part : parts) {
+    at = result.find("{}", at);
+    std::string inner = part.print();
+    result.replace(at, 2, inner);
+    at += inner.size();
+  }
+  return result;
+}
+
+namespace {
+
+std::string number(int64_t n) { return std::to_string(n); }
+
+/// A decimal that f32 does not hold, so that rounding is part of the test.
+std::string decimal(Random &random, double low, double high) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3f", random.uniform(low, high));
+  return text[0] == '-' ? "(" + std::string(text) + ")" : text;
+}
+
+Expression leaf(std::string text, bool truth) {
+  return {std::move(text), truth, {}};
+}
+
+Expression drawTruth(Random &random, int depth) {
+  if (depth > 0 && random.chance(0.55)) {
+    switch (random.between(0, 3)) {
+    case 0:
+      return {"(not {})", true, {drawTruth(random, depth - 1)}};
+    case 1:
+      return {"({} or {})",
+              true,
+              {drawTruth(random, depth - 1), drawTruth(random, depth - 1)}};
+    default:
+      return {"({} and {})",
+              true,
+              {drawTruth(random, depth - 1), drawTruth(random, depth - 1)}};
+    }
+  }
+  std::string c = number(random.between(1, 70));
+  switch (random.between(0, 13)) {
+  case 0:
+  case 1:
+    return leaf("(j <= i)", true);
+  case 2:
+    return leaf("(i - j < " + c + ")", true);
+  case 3:
+    return leaf("(j < " + c + ")", true);
+  case 4:
+    return leaf("(j - i <= " + c + ")", true);
+  case 5:
+    return leaf("(i div " + c + " == j div " + c + ")", true);
+  case 6:
+    return leaf("((i - j) mod " + c + " == 0)", true);
+  case 7:
+    return leaf("(doc[i] == doc[j])", true);
+  case 8:
+    return leaf("(doc[j] > " + number(random.between(0, 5)) + ")", true);
+  case 9:
+    return leaf("(j < few)", true);
+  case 10:
+    return leaf("(s - t < " + c + ")", true);
+  case 11:
+    return leaf("(gate[j, h] > " + decimal(random, -1, 1) + ")", true);
+  case 12:
+    return leaf("(2 * j <= i + " + c + ")", true);
+  default:
+    return leaf("(0 <= i - j < " + c + ")", true);
+  }
+}
+
+Expression drawReal(Random &random, int depth) {
+  if (depth > 0 && random.chance(0.6)) {
+    auto inner = [&] { return drawReal(random, depth - 1); };
+    switch (random.between(0, 5)) {
+    case 0:
+      return {"({} + {})", false, {inner(), inner()}};
+    case 1:
+      return {"(" + decimal(random, -1, 1) + " * {})", false, {inner()}};
+    case 2:
+      return {"(if {} then {} else {})",
+              false,
+              {drawTruth(random, 1), inner(), inner()}};
+    case 3:
+      return {"min({}, {})", false, {inner(), inner()}};
+    case 4:
+      return {"tanh({})", false, {inner()}};
+    default:
+      return {"max({}, " + decimal(random, -3, 0) + ")", false, {inner()}};
+    }
+  }
+  switch (random.between(0, 9)) {
+  case 0:
+    return leaf("(-0.07 * age)", false);
+  case 1:
+    return leaf("(w[h] * abs(delta) * 0.1)", false);
+  case 2:
+    return leaf("log1p(" + decimal(random, 0.01, 0.9) + " * abs(age))", false);
+  case 3:
+    return leaf("table[abs(delta)]", false);
+  case 4:
+    return leaf("gate[j, h]", false);
+  case 5:
+    return leaf("gate[i, h]", false);
+  case 6:
+    return leaf("exp(-0.125 * abs(age))", false);
+  case 7:
+    return leaf("table[(i - j) mod 11]", false);
+  case 8:
+    return leaf("sin(" + decimal(random, 0.01, 0.5) + " * age)", false);
+  default:
+    return leaf(decimal(random, -2, 2), false);
+  }
+}
+
+/// Actions on `width` lanes, laid side by side.
+std::string drawAction(Random &random, int64_t width) {
+  std::string result;
+  while (width > 0) {
+    int64_t lanes = random.chance(0.5) ? width : random.between(1, width);
+    std::string part = "zero(" + number(lanes) + ")";
+    if (lanes >= 2 && random.chance(0.85)) {
+      int64_t pairs = lanes / 2;
+      lanes = 2 * pairs;
+      std::string turned = pairs == 1 || random.chance(0.3)
+                               ? "rotation([for p < " + number(pairs) + ": " +
+                                     decimal(random, -2, 2) + " * 0.7 ^ p])"
+                               : "rope(" + number(lanes) + ", base = 10_000)";
+      if (random.chance(0.2))
+        turned += " + zero(2)", lanes += 2;
+      part = (random.chance(0.5) ? "split(" : "adjacent(") + turned + ")";
+      if (random.chance(0.25))
+        part = "gain(" + part + ", by = 1.125)";
+    }
+    if (lanes > width)
+      continue;
+    result += (result.empty() ? "" : " + ") + part;
+    width -= lanes;
+  }
+  return result;
+}
+
+bool reads(const std::string &text, const char *name) {
+  return text.find(name) != std::string::npos;
+}
+
+} // namespace
+
+std::string RandomScheme::source() const {
+  std::string clauses;
+  if (!action.empty())
+    clauses += "  action " + action + "\n";
+  if (!scale.empty())
+    clauses += "  scale  " + scale + "\n";
+  if (!softcap.empty())
+    clauses += "  softcap " + softcap + "\n";
+  for (const Expression &term : bias)
+    clauses += "  bias   " + term.print() + "\n";
+  clauses += "  mask   " + mask.print() + "\n";
+  if (!sink.empty())
+    clauses += "  sink   " + sink + "\n";
+  std::string result = "torsor 1\nscheme x {\n  head   " + number(head) +
+                       "\n  value  " + number(value) + "\n";
+  const std::pair<const char *, const char *> declarations[] = {
+      {"doc[", "  input  doc: i32 per token in 0 .. 7\n"},
+      {"gate[", "  input  gate: f32[H] per token in -2 .. 2\n"},
+      {"few", "  input  few: i32 per sequence in 0 .. 50\n"},
+      {"w[h]", "  param  w: f32[H] in -1 .. 1\n"},
+      {"table[", "  param  table: f32[*] in -1 .. 1\n"}};
+  for (auto [name, declaration] : declarations)
+    if (reads(clauses, name))
+      result += declaration;
+  return result + clauses + "}\n";
+}
+
+Magnitude RandomScheme::magnitude(int64_t keys) const {
+  // Gains are 1.125 on either side; log_n(32) is at most 1.7 below 300 keys
+  // and 4 at a million; every leaf of a bias is at most 0.1 |age| + 2 and a
+  // bias of depth 3 has at most 8 of them.
+  double gain = reads(action, "gain(") ? 1.125 * 1.125 : 1;
+  double factor = scale.empty()           ? 1 / std::sqrt(double(head))
+                  : reads(scale, "log_n") ? 4 / std::sqrt(double(head))
+                  : reads(scale, "w[h]")  ? 1.5 / std::sqrt(double(head))
+                                          : std::stod(scale);
+  return {gain * factor, 8 * (0.1 * double(keys) + 2) + 4};
+}
+
+void RandomScheme::fill(Problem &problem, Random &random) const {
+  std::string text = source();
+  if (reads(text, "doc["))
+    addPerToken(problem, "doc", {}, true,
+                [&](int64_t, int64_t) { return double(random.between(0, 7)); });
+  if (reads(text, "gate["))
+    addPerToken(problem, "gate", {problem.heads}, false,
+                [&](int64_t, int64_t) { return random.uniform(-2, 2); });
+  auto values = [&](int64_t count, double low, double high) {
+    std::vector<double> data;
+    for (int64_t n = 0; n < count; ++n)
+      data.push_back(random.uniform(low, high));
+    return HostArray::of({count}, data);
+  };
+  if (reads(text, "few")) {
+    std::vector<int64_t> few;
+    for (size_t n = 0; n < problem.sequences.size(); ++n)
+      few.push_back(random.between(0, 50));
+    addValue(problem, "few", HostArray::of({int64_t(few.size())}, few));
+  }
+  if (reads(text, "w[h]"))
+    addValue(problem, "w", values(problem.heads, -1, 1));
+  if (reads(text, "table["))
+    addValue(problem, "table", values(random.between(1, 60), -1, 1));
+}
+
+RandomScheme drawScheme(Random &random) {
+  static const int64_t widths[] = {1, 2, 3, 6, 8, 16, 20, 24, 32, 33, 48, 64};
+  RandomScheme scheme;
+  scheme.head = widths[random.between(0, 11)];
+  scheme.value =
+      random.chance(0.5) ? scheme.head : widths[random.between(0, 11)];
+  scheme.dtype = random.chance(0.6)   ? TORSOR_F32
+                 : random.chance(0.5) ? TORSOR_BF16
+                                      : TORSOR_F16;
+  if (random.chance(0.7))
+    scheme.action = drawAction(random, scheme.head);
+  if (random.chance(0.4)) {
+    const char *scales[] = {"0.3", "log_n(32) / sqrt(D)",
+                            "(1 + 0.5 * w[h]) / sqrt(D)"};
+    scheme.scale = scales[random.between(0, 2)];
+  }
+  if (random.chance(0.25))
+    scheme.softcap = decimal(random, 0.5, 30);
+  if (random.chance(0.5))
+    scheme.bias.push_back(drawReal(random, int(random.between(0, 3))));
+  if (random.chance(0.25))
+    scheme.sink = random.chance(0.5) ? "w[h]" : decimal(random, -2, 2);
+  scheme.mask = random.chance(0.25)
+                    ? leaf("causal", true)
+                    : drawTruth(random, int(random.between(0, 3)));
+  return scheme;
+}
+
+ShapeCase drawShape(Random &random) {
+  ShapeCase shape{"drawn", 1, 1, {}};
+  shape.groups = random.between(1, 3);
+  shape.heads = shape.groups * random.between(1, 3);
+  for (int64_t n = random.between(1, 3); n > 0; --n) {
+    int64_t keys =
+        random.chance(0.15) ? random.between(200, 300) : random.between(0, 70);
+    int64_t queries = random.chance(0.4)   ? std::min<int64_t>(keys, 1)
+                      : random.chance(0.9) ? random.between(0, keys)
+                                           : random.between(0, 60);
+    shape.lengths.push_back({queries, keys});
+  }
+  shape.layout = Layout(random.between(0, 2));
+  shape.ragged = random.chance(0.4);
+  shape.firstKey = random.chance(0.3) ? random.between(1, 100000) : 0;
+  shape.threads = random.chance(0.3) ? 2 : 1;
+  shape.op = random.chance(0.7) ? TORSOR_ATTEND : TORSOR_PREFILL;
+  shape.appended = random.chance(0.3) ? random.between(1, 40) : 0;
+  return shape;
+}
+
+namespace {
+
+/// The same expression with one node replaced by a part of its type.
+void promote(const Expression &e, std::vector<Expression> &out) {
+  for (const Expression &part : e.parts)
+    if (part.truth == e.truth)
+      out.push_back(part);
+  for (size_t n = 0; n < e.parts.size(); ++n) {
+    std::vector<Expression> inner;
+    promote(e.parts[n], inner);
+    for (Expression &replacement : inner) {
+      Expression changed = e;
+      changed.parts[n] = std::move(replacement);
+      out.push_back(std::move(changed));
+    }
+  }
+}
+
+} // namespace
+
+std::vector<RandomScheme> smaller(const RandomScheme &scheme) {
+  std::vector<RandomScheme> all;
+  auto with = [&](auto change) {
+    RandomScheme next = scheme;
+    change(next);
+    if (next.source() != scheme.source() || next.dtype != scheme.dtype)
+      all.push_back(next);
+  };
+  with([](RandomScheme &s) { s.action.clear(); });
+  with([](RandomScheme &s) { s.bias.clear(); });
+  with([](RandomScheme &s) { s.softcap.clear(); });
+  with([](RandomScheme &s) { s.sink.clear(); });
+  with([](RandomScheme &s) { s.scale.clear(); });
+  with([](RandomScheme &s) { s.mask = leaf("all", true); });
+  with([](RandomScheme &s) { s.mask = leaf("causal", true); });
+  with([](RandomScheme &s) { s.dtype = TORSOR_F32; });
+  with([](RandomScheme &s) { s.value = 1; });
+  if (scheme.action.empty())
+    with([](RandomScheme &s) { s.head = 1; });
+  std::vector<Expression> masks, terms;
+  promote(scheme.mask, masks);
+  for (Expression &mask : masks)
+    with([&](RandomScheme &s) { s.mask = mask; });
+  if (!scheme.bias.empty())
+    promote(scheme.bias[0], terms);
+  for (Expression &term : terms)
+    with([&](RandomScheme &s) { s.bias = {term}; });
+  return all;
+}
+
+std::vector<ShapeCase> smaller(const ShapeCase &shape) {
+  std::vector<ShapeCase> all;
+  auto with = [&](auto change) {
+    ShapeCase next = shape;
+    change(next);
+    all.push_back(next);
+  };
+  if (shape.lengths.size() > 1)
+    for (size_t n = 0; n < shape.lengths.size(); ++n)
+      with([&](ShapeCase &s) { s.lengths = {shape.lengths[n]}; });
+  if (shape.appended)
+    with([](ShapeCase &s) { s.appended = 0; });
+  if (shape.firstKey)
+    with([](ShapeCase &s) { s.firstKey = 0; });
+  if (shape.ragged)
+    with([](ShapeCase &s) { s.ragged = false; });
+  if (shape.layout != Layout::Dense)
+    with([](ShapeCase &s) { s.layout = Layout::Dense; });
+  if (shape.threads > 1)
+    with([](ShapeCase &s) { s.threads = 1; });
+  if (shape.heads > 1)
+    with([](ShapeCase &s) { s.heads = s.groups = 1; });
+  for (size_t n = 0; n < shape.lengths.size(); ++n) {
+    auto [queries, keys] = shape.lengths[n];
+    if (keys > 1)
+      with([&](ShapeCase &s) {
+        s.lengths[n] = {std::min(queries, keys / 2), keys / 2};
+      });
+    if (keys > 1)
+      with([&](ShapeCase &s) {
+        s.lengths[n] = {std::min(queries, keys - 1), keys - 1};
+      });
+    if (queries > 1)
+      with([&](ShapeCase &s) { s.lengths[n] = {1, keys}; });
+  }
+  return all;
+}
+
+} // namespace torsor::test

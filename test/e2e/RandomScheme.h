@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Schemes and shapes drawn by chance, and smaller ones near them.
+#ifndef TORSOR_TEST_E2E_RANDOMSCHEME_H
+#define TORSOR_TEST_E2E_RANDOMSCHEME_H
+
+#include "test/e2e/Schemes.h"
+
+#include <string>
+#include <vector>
+
+namespace torsor::test {
+
+/// An expression: `text` with {} for each part.
+struct Expression {
+  std::string text;
+  bool truth = false; ///< A bool, else a real.
+  std::vector<Expression> parts;
+
+  std::string print() const;
+};
+
+/// A drawn scheme. Clauses without text are left out.
+struct RandomScheme {
+  int64_t head = 8, value = 8;
+  torsor_dtype dtype = TORSOR_F32;
+  std::string action, scale, softcap, sink;
+  std::vector<Expression> bias; ///< None or one.
+  Expression mask;
+
+  std::string source() const;
+  Magnitude magnitude(int64_t keys) const;
+  /// Gives what the text reads.
+  void fill(Problem &problem, Random &random) const;
+};
+
+RandomScheme drawScheme(Random &random);
+ShapeCase drawShape(Random &random);
+
+/// Simpler neighbours, the simplest first.
+std::vector<RandomScheme> smaller(const RandomScheme &scheme);
+std::vector<ShapeCase> smaller(const ShapeCase &shape);
+
+} // namespace torsor::test
+
+#endif

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The schemes and shapes of the differential tests.
+#ifndef TORSOR_TEST_E2E_SCHEMES_H
+#define TORSOR_TEST_E2E_SCHEMES_H
+
+#include "test/e2e/Compare.h"
+#include "test/support/Calls.h"
+
+#include <string>
+#include <vector>
+
+namespace torsor::test {
+
+/// A scheme of any head width.
+struct SchemeCase {
+  const char *name;
+  /// The text for head width d; one scheme `x`.
+  std::string (*source)(int64_t d);
+  Magnitude (*magnitude)(int64_t d);
+  /// Gives clocks, inputs and params to a call whose sequences stand.
+  void (*fill)(Problem &problem, Random &random);
+};
+std::vector<SchemeCase> schemeCases();
+
+/// Where the tokens of a call lie and how it is made.
+struct ShapeCase {
+  const char *name;
+  int64_t heads, groups;
+  /// Query and key lengths, one sequence each.
+  std::vector<std::pair<int64_t, int64_t>> lengths;
+  Layout layout = Layout::Dense;
+  bool ragged = false;  ///< All sequences in one row; else one row each.
+  int64_t firstKey = 0; ///< Index of the first key (placed).
+  torsor_op op = TORSOR_ATTEND;
+  int64_t threads = 1;
+  int64_t appended = 0;
+};
+std::vector<ShapeCase> shapeCases();
+
+/// A call of that shape with q, k, v drawn from [-1, 1).
+Problem makeCall(const ShapeCase &shape, int64_t head, int64_t value,
+                 Random &random);
+/// Adds an array per token [rows, tokens, extents…], with `draw` called for
+/// every element of the keys' tokens and read at the queries where those are
+/// the same tokens (the last of the keys).
+void addPerToken(Problem &problem, const char *name,
+                 std::vector<int64_t> extents, bool integers,
+                 const std::function<double(int64_t row, int64_t token)> &draw);
+
+} // namespace torsor::test
+
+#endif
