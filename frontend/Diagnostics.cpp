@@ -38,9 +38,15 @@ DiagnosticPlace torsor::resolvePlace(SourceRange range) {
   return place;
 }
 
+/// Longer lines are not shown: they help nobody, and a file may hold one line
+/// and thousands of messages.
+static constexpr size_t lineLimit = 4096;
+
 void DiagnosticPlace::setLine(const SourceFile &source) {
-  lineText = source.getLine(line).str();
-  hasLine = true;
+  llvm::StringRef text = source.getLine(line);
+  hasLine = text.size() <= lineLimit;
+  if (hasLine)
+    lineText = text.str();
 }
 
 Diagnostic &Diagnostic::note(SourceRange range, std::string text) {
@@ -56,6 +62,9 @@ Diagnostic &Diagnostic::withFix(std::string text) {
   fix = std::move(text);
   return *this;
 }
+
+/// Warnings and remarks beyond so many a file are not kept.
+static constexpr unsigned otherLimit = 200;
 
 Diagnostic &DiagnosticList::report(DiagnosticLevel level, SourceRange range,
                                    llvm::StringRef id, std::string text) {
@@ -76,17 +85,18 @@ static std::string getKey(const Diagnostic &diagnostic) {
 }
 
 Diagnostic &DiagnosticList::add(Diagnostic diagnostic) {
-  auto drop = [&]() -> Diagnostic & {
+  bool isError = diagnostic.level == DiagnosticLevel::Error;
+  // Everything but errors of a file is counted under a name no file has.
+  unsigned &count = errorsOfFile[isError ? diagnostic.place.file
+                                         : diagnostic.place.file + '\n'];
+  bool full = count >= (isError ? errorLimit : otherLimit);
+  if (full || !keys.insert(getKey(diagnostic)).second) {
+    errorCount += full && isError;
     dropped = std::move(diagnostic);
     return dropped;
-  };
-  if (!keys.insert(getKey(diagnostic)).second)
-    return drop();
-  if (diagnostic.level == DiagnosticLevel::Error) {
-    ++errorCount;
-    if (++errorsOfFile[diagnostic.place.file] > errorLimit)
-      return drop();
   }
+  ++count;
+  errorCount += isError;
   list.push_back(std::move(diagnostic));
   return list.back();
 }

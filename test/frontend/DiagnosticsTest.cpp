@@ -84,6 +84,18 @@ TEST(Diagnostics, TwentyErrorsAFile) {
   EXPECT_EQ(list.getErrorCount(), 31u);
 }
 
+TEST(Diagnostics, WarningsAndLongLinesAreBounded) {
+  auto file = makeSource(std::string(5000, 'a') + "\nb\n");
+  DiagnosticList list;
+  for (uint32_t i = 0; i < 1000; ++i)
+    list.warning(at(file, i, i + 1), "w", "text");
+  EXPECT_EQ(list.size(), 200u);
+  DiagnosticList one;
+  one.error(at(file, 7, 8), "e", "text").note(at(file, 5001, 5002), "note");
+  EXPECT_EQ(one.print(), "x.torsor:1:8: error: text [e]\n"
+                         "x.torsor:2:1: note: note\nb\n^\n");
+}
+
 TEST(Diagnostics, SameMessageAtSamePlaceIsSaidOnce) {
   auto file = makeSource("abc\n");
   DiagnosticList list;

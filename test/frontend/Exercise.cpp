@@ -65,6 +65,8 @@ static std::string checkFormat(std::shared_ptr<const SourceFile> source,
   auto once = formatFile(source, diagnostics);
   if (!once)
     return "parsed, but not formatted";
+  if (once->size() > sourceLimit)
+    return ""; // laid out, it is larger than a file may be
   auto formatted = makeSource(*once);
   auto again = formatFile(formatted, diagnostics);
   if (!again)

@@ -29,7 +29,7 @@ Mutator::Mutator(uint64_t seed) : random(seed) {
 
 std::string Mutator::next() {
   std::string text = pick(texts);
-  for (int n = 1 + int(below(3)); n > 0; --n)
+  for (int n = below(2) ? 1 : 1 + int(below(3)); n > 0; --n)
     text = below(4) ? mutateToken(text) : mutateBytes(text);
   return text;
 }
