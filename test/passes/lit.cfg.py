@@ -14,6 +14,8 @@ config.test_source_root = os.path.join(os.path.dirname(os.path.dirname(__file__)
 config.test_exec_root = lit_config.params["exec_root"]
 config.environment["PATH"] = os.pathsep.join(
     [lit_config.params["bin"], lit_config.params["llvm_bin"], os.environ["PATH"]])
+config.substitutions.append(("%mlir_include", os.path.join(
+    os.path.dirname(lit_config.params["llvm_bin"]), "include")))
 config.environment["FILECHECK_OPTS"] = "--enable-var-scope --dump-input=fail"
 for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
     if name in os.environ:
