@@ -9,9 +9,9 @@
 #include "mlir/IR/Matchers.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
-#include <cmath>
+#include <optional>
 
 using namespace mlir;
 
@@ -82,11 +82,11 @@ std::optional<bool> compare(arith::CmpIPredicate predicate, IntRange a,
       return !*equal;
     return std::nullopt;
   case P::slt:
-    return a.high < b.low ? std::optional(true)
+    return a.high < b.low    ? std::optional(true)
            : a.low >= b.high ? std::optional(false)
                              : std::nullopt;
   case P::sle:
-    return a.high <= b.low ? std::optional(true)
+    return a.high <= b.low  ? std::optional(true)
            : a.low > b.high ? std::optional(false)
                             : std::nullopt;
   case P::sgt:
@@ -134,9 +134,8 @@ Value getModulus(arith::SubIOp op) {
   auto product = op.getRhs().getDefiningOp<arith::MulIOp>();
   if (!product)
     return {};
-  for (auto [left, right] :
-       {std::pair(product.getLhs(), product.getRhs()),
-        std::pair(product.getRhs(), product.getLhs())}) {
+  for (auto [left, right] : {std::pair(product.getLhs(), product.getRhs()),
+                             std::pair(product.getRhs(), product.getLhs())}) {
     auto division = left.getDefiningOp<arith::FloorDivSIOp>();
     if (division && division.getLhs() == op.getLhs() &&
         isSame(division.getRhs(), right))
@@ -168,6 +167,128 @@ IntRange IntervalAnalysis::getRange(Value value) const {
                           : IntRange();
 }
 
+namespace {
+
+/// The range of an operand.
+using Ranges = llvm::function_ref<IntRange(Value)>;
+using Known = std::optional<IntRange>;
+
+Known rangeOfSum(Operation &op, unsigned width, Ranges get) {
+  auto at = [&](unsigned n) { return get(op.getOperand(n)); };
+  if (isa<arith::AddIOp>(op))
+    return wrapped(Wide(at(0).low) + at(1).low, Wide(at(0).high) + at(1).high,
+                   width);
+  if (isa<arith::MulIOp>(op))
+    return product(at(0), at(1), width);
+  if (isa<math::AbsIOp>(op)) {
+    IntRange a = at(0);
+    Wide below = -Wide(a.low), above = a.high;
+    Wide least = std::max({Wide(a.low), -above, Wide(0)});
+    return wrapped(least, std::max(below, above), width);
+  }
+  auto sub = dyn_cast<arith::SubIOp>(op);
+  if (!sub)
+    return std::nullopt;
+  if (Value modulus = getModulus(sub))
+    if (IntRange b = get(modulus); b.low > 0)
+      return at(0).low >= 0 && at(0).high < b.low ? at(0)
+                                                  : IntRange{0, b.high - 1};
+  return wrapped(Wide(at(0).low) - at(1).high, Wide(at(0).high) - at(1).low,
+                 width);
+}
+
+Known rangeOfDivision(Operation &op, unsigned width, Ranges get) {
+  if (op.getNumOperands() != 2)
+    return std::nullopt;
+  IntRange a = get(op.getOperand(0)), b = get(op.getOperand(1));
+  if (isa<arith::DivUIOp, arith::RemUIOp>(op) && (a.low < 0 || b.low < 0))
+    return IntRange::ofWidth(width);
+  if (isa<arith::FloorDivSIOp>(op))
+    return quotient(a, b, width, floorDiv);
+  if (isa<arith::CeilDivSIOp>(op))
+    return quotient(a, b, width, ceilDiv);
+  if (isa<arith::DivSIOp, arith::DivUIOp>(op))
+    return quotient(a, b, width, truncDiv);
+  if (isa<arith::RemSIOp, arith::RemUIOp>(op))
+    return remainder(a, b, width);
+  return std::nullopt;
+}
+
+Known rangeOfChoice(Operation &op, unsigned width, Ranges get) {
+  if (isa<arith::MaxSIOp>(op))
+    return maximum(get(op.getOperand(0)), get(op.getOperand(1)));
+  if (isa<arith::MinSIOp>(op))
+    return minimum(get(op.getOperand(0)), get(op.getOperand(1)));
+  if (auto select = dyn_cast<arith::SelectOp>(op)) {
+    IntRange c = get(select.getCondition());
+    IntRange a = get(select.getTrueValue()), b = get(select.getFalseValue());
+    return c.isConstant() ? (c.low ? a : b) : a.unite(b);
+  }
+  auto cmp = dyn_cast<arith::CmpIOp>(op);
+  if (!cmp || !isInteger(cmp.getLhs()) || widthOf(cmp.getLhs().getType()) == 1)
+    return std::nullopt;
+  auto known =
+      compare(cmp.getPredicate(), get(cmp.getLhs()), get(cmp.getRhs()));
+  return known ? Known(IntRange{*known, *known}) : std::nullopt;
+}
+
+Known rangeOfBits(Operation &op, unsigned width, Ranges get) {
+  if (isa<math::CountLeadingZerosOp, math::CountTrailingZerosOp, math::CtPopOp>(
+          op))
+    return IntRange{0, width};
+  if (!isa<arith::AndIOp, arith::ShRSIOp, arith::ShLIOp>(op))
+    return std::nullopt;
+  IntRange a = get(op.getOperand(0)), b = get(op.getOperand(1));
+  if (isa<arith::AndIOp>(op)) // a & b of naturals is at most either.
+    return a.low < 0 || b.low < 0
+               ? std::nullopt
+               : Known(IntRange{0, std::min(a.high, b.high)});
+  if (!b.isConstant() || b.low < 0 || b.low >= std::min<int64_t>(width, 62))
+    return std::nullopt;
+  if (isa<arith::ShRSIOp>(op))
+    return IntRange{a.low >> b.low, a.high >> b.low};
+  int64_t factor = int64_t(1) << b.low;
+  return product(a, {factor, factor}, width);
+}
+
+Known rangeOfCast(Operation &op, unsigned width, Ranges get) {
+  if (!isa<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp>(op))
+    return std::nullopt;
+  IntRange in = get(op.getOperand(0));
+  unsigned from = widthOf(op.getOperand(0).getType());
+  if (isa<arith::TruncIOp>(op))
+    return in.fits(width) ? Known(in) : std::nullopt;
+  if (isa<arith::ExtSIOp>(op))
+    return from == 1 ? IntRange{-in.high, -in.low} : in;
+  return in.low >= 0 ? in : IntRange{0, (int64_t(1) << from) - 1};
+}
+
+Known rangeOfLeaf(Operation &op, unsigned, Ranges) {
+  if (isa<IndexOp>(op))
+    return IntRange{0, maxIndex};
+  if (isa<ReadOp, FetchOp, LookupOp, TimeOp>(op))
+    return getReadRange(&op);
+  auto ambient = dyn_cast<AmbientOp>(op);
+  if (!ambient)
+    return std::nullopt;
+  switch (ambient.getKind()) {
+  case Ambient::Head:
+  case Ambient::Group:
+  case Ambient::Length:
+    return IntRange{0, maxIndex};
+  case Ambient::Heads:
+  case Ambient::Groups:
+    return IntRange{1, maxIndex};
+  case Ambient::Width:
+  case Ambient::ValueWidth:
+    return IntRange{1, 1024};
+  default:
+    return std::nullopt;
+  }
+}
+
+} // namespace
+
 void IntervalAnalysis::visit(Operation &op) {
   if (op.getNumResults() != 1 || !isInteger(op.getResult(0)) ||
       op.hasTrait<OpTrait::ConstantLike>())
@@ -176,200 +297,20 @@ void IntervalAnalysis::visit(Operation &op) {
   // Signed arithmetic on truth values would read true as -1.
   if (width == 1 && !isa<arith::CmpIOp, arith::SelectOp, arith::AndIOp>(op))
     return;
-  auto at = [&](unsigned n) { return getRange(op.getOperand(n)); };
-  auto both = [&](auto combine) { return combine(at(0), at(1)); };
-  IntRange full = IntRange::ofWidth(width);
-  IntRange range =
-      llvm::TypeSwitch<Operation *, IntRange>(&op)
-          .Case([&](arith::AddIOp) {
-            return wrapped(Wide(at(0).low) + at(1).low,
-                           Wide(at(0).high) + at(1).high, width);
-          })
-          .Case([&](arith::SubIOp sub) {
-            if (Value modulus = getModulus(sub); modulus && width > 1)
-              if (IntRange b = getRange(modulus); b.low > 0)
-                return at(0).low >= 0 && at(0).high < b.low
-                           ? at(0)
-                           : IntRange{0, b.high - 1};
-            return wrapped(Wide(at(0).low) - at(1).high,
-                           Wide(at(0).high) - at(1).low, width);
-          })
-          .Case([&](arith::MulIOp) { return product(at(0), at(1), width); })
-          .Case([&](arith::FloorDivSIOp) {
-            return quotient(at(0), at(1), width, floorDiv);
-          })
-          .Case([&](arith::CeilDivSIOp) {
-            return quotient(at(0), at(1), width, ceilDiv);
-          })
-          .Case([&](arith::DivSIOp) {
-            return quotient(at(0), at(1), width, truncDiv);
-          })
-          .Case([&](arith::DivUIOp) {
-            return at(0).low < 0 || at(1).low < 0
-                       ? full
-                       : quotient(at(0), at(1), width, truncDiv);
-          })
-          .Case([&](arith::RemSIOp) { return remainder(at(0), at(1), width); })
-          .Case([&](arith::RemUIOp) {
-            return at(0).low < 0 || at(1).low < 0
-                       ? full
-                       : remainder(at(0), at(1), width);
-          })
-          .Case([&](arith::MaxSIOp) { return both(maximum); })
-          .Case([&](arith::MinSIOp) { return both(minimum); })
-          .Case([&](arith::AndIOp) {
-            // a & b of naturals is at most either.
-            return at(0).low < 0 || at(1).low < 0
-                       ? full
-                       : IntRange{0, std::min(at(0).high, at(1).high)};
-          })
-          .Case([&](arith::ShRSIOp) {
-            IntRange by = at(1);
-            if (!by.isConstant() || by.low < 0 || by.low >= int64_t(width))
-              return full;
-            return IntRange{at(0).low >> by.low, at(0).high >> by.low};
-          })
-          .Case([&](arith::ShLIOp) {
-            IntRange by = at(1);
-            if (!by.isConstant() || by.low < 0 || by.low >= 62)
-              return full;
-            int64_t factor = int64_t(1) << by.low;
-            return product(at(0), {factor, factor}, width);
-          })
-          .Case([&](arith::SelectOp select) {
-            IntRange c = getRange(select.getCondition());
-            IntRange a = getRange(select.getTrueValue());
-            IntRange b = getRange(select.getFalseValue());
-            return c.isConstant() ? (c.low ? a : b) : a.unite(b);
-          })
-          .Case([&](arith::CmpIOp cmp) {
-            if (!isInteger(cmp.getLhs()) || widthOf(cmp.getLhs().getType()) == 1)
-              return full;
-            auto known = compare(cmp.getPredicate(), at(0), at(1));
-            return known ? IntRange{*known, *known} : full;
-          })
-          .Case([&](arith::ExtSIOp ext) {
-            return widthOf(ext.getIn().getType()) == 1
-                       ? IntRange{-at(0).high, -at(0).low}
-                       : at(0);
-          })
-          .Case([&](arith::ExtUIOp ext) {
-            unsigned from = widthOf(ext.getIn().getType());
-            if (at(0).low >= 0)
-              return at(0);
-            return IntRange{0, (int64_t(1) << from) - 1};
-          })
-          .Case([&](arith::TruncIOp) { return at(0).fits(width) ? at(0) : full; })
-          .Case([&](math::AbsIOp) {
-            IntRange a = at(0);
-            Wide below = -Wide(a.low), above = a.high;
-            Wide least = std::max({Wide(a.low), -above, Wide(0)});
-            return wrapped(least, std::max(below, above), width);
-          })
-          .Case<math::CountLeadingZerosOp, math::CountTrailingZerosOp,
-                math::CtPopOp>([&](auto) { return IntRange{0, width}; })
-          .Case<IndexOp>([&](auto) { return IntRange{0, maxIndex}; })
-          .Case([&](AmbientOp ambient) {
-            switch (ambient.getKind()) {
-            case Ambient::Head:
-            case Ambient::Group:
-            case Ambient::Length:
-              return IntRange{0, maxIndex};
-            case Ambient::Heads:
-            case Ambient::Groups:
-              return IntRange{1, maxIndex};
-            case Ambient::Width:
-            case Ambient::ValueWidth:
-              return IntRange{1, 1024};
-            default:
-              return full;
-            }
-          })
-          .Case<ReadOp, FetchOp, LookupOp, TimeOp>([&](auto read) {
-            return getReadRange(read);
-          })
-          .Default([&](auto) { return full; });
+  auto get = [this](Value value) { return getRange(value); };
+  IntRange range = IntRange::ofWidth(width);
+  for (auto *rangeOf : {rangeOfSum, rangeOfDivision, rangeOfChoice, rangeOfBits,
+                        rangeOfCast, rangeOfLeaf})
+    if (auto known = rangeOf(op, width, get)) {
+      range = *known;
+      break;
+    }
   ranges[op.getResult(0)] = range;
 }
 
 void IntervalAnalysis::run(Block &block) {
   for (Operation &op : block)
     visit(op);
-}
-
-namespace {
-
-/// The integers of low .. high, of declarations that hold reals.
-IntRange declared(std::optional<APFloat> low, std::optional<APFloat> high) {
-  constexpr double edge = 9223372036854775808.0; // 2^63
-  IntRange range;
-  if (double from; low && (from = std::ceil(low->convertToDouble())) < edge)
-    if (from >= -edge)
-      range.low = int64_t(from);
-  if (double to; high && (to = std::floor(high->convertToDouble())) >= -edge)
-    if (to < edge)
-      range.high = int64_t(to);
-  return range.low <= range.high ? range : IntRange();
-}
-
-IntRange intersect(IntRange a, IntRange b) {
-  IntRange both{std::max(a.low, b.low), std::min(a.high, b.high)};
-  return both.low <= both.high ? both : a;
-}
-
-IntRange ofStorage(Type element) {
-  return isa<IntegerType>(element)
-             ? IntRange::ofWidth(element.getIntOrFloatBitWidth())
-             : IntRange();
-}
-
-/// The declared range of what `read` reads. Past the end of an axis `*` lie
-/// zeros.
-template <typename Declaration>
-IntRange getTensorRange(Declaration declaration, IntRange range) {
-  range = intersect(range, declared(declaration.getLow(),
-                                    declaration.getHigh()));
-  for (auto axis : declaration.getAxes().template getAsValueRange<StringAttr>())
-    if (axis == "*")
-      return range.unite({0, 0});
-  return range;
-}
-
-} // namespace
-
-IntRange getClockRange(ClockOp clock) {
-  return intersect(ofStorage(clock.getType().getElement()),
-                   declared(clock.getLow(), clock.getHigh()));
-}
-
-IntRange getReadRange(Operation *op) {
-  if (auto read = dyn_cast<ReadOp>(op)) {
-    Value tensor = read.getTensor();
-    auto type = cast<RankedTensorType>(tensor.getType());
-    IntRange range = ofStorage(type.getElementType());
-    if (auto input = tensor.getDefiningOp<InputOp>())
-      return getTensorRange(input, range);
-    if (auto param = tensor.getDefiningOp<ParamOp>())
-      return getTensorRange(param, range);
-    return range;
-  }
-  if (auto time = dyn_cast<TimeOp>(op)) {
-    auto clock = time.getClock().getDefiningOp<ClockOp>();
-    return clock ? getClockRange(clock)
-                 : ofStorage(time.getClock().getType().getElement());
-  }
-  if (!isa<FetchOp, LookupOp>(op))
-    return {};
-  auto memory = cast<MemRefType>(op->getOperand(0).getType());
-  IntRange range = ofStorage(memory.getElementType());
-  if (auto low = op->getAttrOfType<IntegerAttr>("low"))
-    range.low = std::max(range.low, low.getInt());
-  if (auto high = op->getAttrOfType<IntegerAttr>("high"))
-    range.high = std::min(range.high, high.getInt());
-  if (range.low > range.high)
-    return {};
-  // Past the end of an axis `*` lie zeros.
-  return op->getNumOperands() > 1 ? range.unite({0, 0}) : range;
 }
 
 } // namespace torsor
