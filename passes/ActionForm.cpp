@@ -93,8 +93,9 @@ LogicalResult Flattener::visitConcat(ConcatOp op, const Context &context) {
     size_t width = widthOf(part);
     inner.lanes.assign(context.lanes.begin() + begin,
                        context.lanes.begin() + begin + width);
-    for (auto [from, to] : {std::pair(&context.unit.gainQ, &inner.unit.gainQ),
-                            std::pair(&context.unit.gainK, &inner.unit.gainK)}) {
+    for (auto [from, to] :
+         {std::pair(&context.unit.gainQ, &inner.unit.gainQ),
+          std::pair(&context.unit.gainK, &inner.unit.gainK)}) {
       to->clear();
       for (size_t g = 0; g < from->size(); g += all)
         to->append(from->begin() + g + begin,

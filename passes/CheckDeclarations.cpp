@@ -19,8 +19,9 @@ LogicalResult checkRead(ReadOp op) {
   for (auto [n, index] : llvm::enumerate(op.getIndices()))
     if (isa<TokenType>(index.getType()) != (perToken && n == 0))
       return op.emitOpError()
-             << (perToken ? "takes a token first and then integers"
-                          : "takes integers, since the tensor is not per token");
+             << (perToken
+                     ? "takes a token first and then integers"
+                     : "takes integers, since the tensor is not per token");
   if (perToken && op.getIndices().empty())
     return op.emitOpError("takes a token first");
   return success();
@@ -42,9 +43,8 @@ LogicalResult checkOne(Operation *op) {
         return checkToken(time, time.getToken());
       })
       .Case([](IndexOp index) { return checkToken(index, index.getToken()); })
-      .Case([](VectorOp vector) {
-        return checkToken(vector, vector.getToken());
-      })
+      .Case(
+          [](VectorOp vector) { return checkToken(vector, vector.getToken()); })
       .Default([](Operation *) { return success(); });
 }
 
@@ -58,12 +58,12 @@ LogicalResult checkDeclarations(SchemeOp scheme) {
   for (Operation &op : scheme.getBody().front()) {
     if (!isa<ClockOp, InputOp, ParamOp>(op))
       continue;
-    auto [at, fresh] = names.try_emplace(
-        op.getAttrOfType<StringAttr>("name").getValue(), &op);
+    auto [at, fresh] =
+        names.try_emplace(op.getAttrOfType<StringAttr>("name").getValue(), &op);
     if (fresh)
       continue;
-    InFlightDiagnostic error =
-        op.emitError() << "'" << at->getKey() << "' is declared twice";
+    InFlightDiagnostic error = op.emitError()
+                               << "'" << at->getKey() << "' is declared twice";
     error.attachNote(at->second->getLoc()) << "the first is here";
     result = failure();
   }

@@ -24,12 +24,12 @@ bool isCausalMask(Value mask, MLIRContext *context) {
   AffineExpr last = getAffineDimExpr(1, context);
   return llvm::all_of(bounds.visible, [&](IntervalAttr interval) {
     // Some upper end is at most one behind the last query.
-    return llvm::any_of(
-        interval.getUpper().getResults(), [&](AffineExpr upper) {
-          auto past = dyn_cast<AffineConstantExpr>(
-              simplifyAffineExpr(upper - last, 2, 1));
-          return past && past.getValue() <= 1;
-        });
+    return llvm::any_of(interval.getUpper().getResults(),
+                        [&](AffineExpr upper) {
+                          auto past = dyn_cast<AffineConstantExpr>(
+                              simplifyAffineExpr(upper - last, 2, 1));
+                          return past && past.getValue() <= 1;
+                        });
   });
 }
 
@@ -137,8 +137,9 @@ void Legality::checkReadout(ReadoutOp op) {
   require(unit, op, "stability",
           "the delta rule needs unit keys: a norm of kind l2");
   require(op.getBeta() && ranges.of(op.getBeta()).isWithin(0, 2), op,
-          "stability", "beta of the delta rule must lie in 0 .. 2, and this "
-                       "cannot be shown");
+          "stability",
+          "beta of the delta rule must lie in 0 .. 2, and this "
+          "cannot be shown");
   if (op.getBeta())
     require(!varies.of(op.getBeta()).has(VarySet::Query), op, "stage",
             "beta belongs to the key and cannot depend on the query");

@@ -2,6 +2,7 @@
 // Prints the contract of a cache: blocks of the key side with their clocks and
 // rates; what is not constant as numbered steps, each printed once.
 #include "passes/Contract.h"
+
 #include "passes/FormKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -122,9 +123,8 @@ std::string Printer::scalar(Value root) {
       work.append(op->operand_begin(), op->operand_end());
     }
   }
-  llvm::sort(slice, [](Operation *a, Operation *b) {
-    return a->isBeforeInBlock(b);
-  });
+  llvm::sort(slice,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   for (Operation *op : slice)
     step(op);
   return names.lookup(root);
@@ -136,8 +136,8 @@ void Printer::printBlock(const PlannedBlock &block) {
   std::string text = pair.second < 0 ? "pass " + number(pair.first)
                                      : "turn " + number(pair.first) + " " +
                                            number(pair.second);
-  text += " step " + number(block.step) + " count " +
-          number(block.pairs.size());
+  text +=
+      " step " + number(block.step) + " count " + number(block.pairs.size());
   if (pair.gainK != 1)
     text += " gain " + realText(pair.gainK);
   if (pair.second >= 0) {

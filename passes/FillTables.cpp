@@ -118,8 +118,8 @@ Value FillCode::read(ReadOp op, ValueRange indices) {
     extent = arith::IndexCastOp::create(b, loc, b.getI64Type(), extent);
     Value at = indices[next++];
     if (axis == "*") {
-      Value ok = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, at,
-                                       extent);
+      Value ok =
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, at, extent);
       inside = inside ? Value(arith::AndIOp::create(b, loc, inside, ok)) : ok;
     }
     places.push_back(clamp(at, extent));
@@ -159,24 +159,23 @@ Value FillCode::pick(ElementOp op, Value at) {
     return fail(op, "a table that picks an element of a vector by a value");
   Value chosen;
   for (auto [n, element] : llvm::enumerate(list.getValues<Attribute>())) {
-    Value value =
-        arith::ConstantOp::create(b, loc, cast<TypedAttr>(element));
-    Value reached = chosen ? Value(arith::CmpIOp::create(
-                                 b, loc, arith::CmpIPredicate::sge, at,
-                                 index(n)))
-                           : Value();
-    chosen = chosen
-                 ? Value(arith::SelectOp::create(b, loc, reached, value, chosen))
-                 : value;
+    Value value = arith::ConstantOp::create(b, loc, cast<TypedAttr>(element));
+    Value reached =
+        chosen ? Value(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge,
+                                             at, index(n)))
+               : Value();
+    chosen =
+        chosen ? Value(arith::SelectOp::create(b, loc, reached, value, chosen))
+               : value;
   }
   return chosen;
 }
 
-/// turns * 2^64 of radians, wrapped, to about 64 bits: the product with 1 / 2 pi
-/// as two f64, its fraction cut in two halves of 32 bits.
+/// turns * 2^64 of radians, wrapped, to about 64 bits: the product with 1 / 2
+/// pi as two f64, its fraction cut in two halves of 32 bits.
 Value FillCode::turns(Value radians) {
-  constexpr double high = 0.15915494309189535;       // 1 / 2 pi
-  constexpr double low = -9.839338337591243e-18;     // the rest of it
+  constexpr double high = 0.15915494309189535;   // 1 / 2 pi
+  constexpr double low = -9.839338337591243e-18; // the rest of it
   Value h = real(high);
   Value product = arith::MulFOp::create(b, loc, radians, h);
   Value minus = arith::NegFOp::create(b, loc, product);

@@ -33,8 +33,9 @@ namespace {
 MemRefType tensorType(Type element, int64_t width) {
   MLIRContext *context = element.getContext();
   int64_t any = ShapedType::kDynamic;
-  return MemRefType::get({any, any, any, width}, element,
-                         StridedLayoutAttr::get(context, any, {any, any, any, 1}));
+  return MemRefType::get(
+      {any, any, any, width}, element,
+      StridedLayoutAttr::get(context, any, {any, any, any, 1}));
 }
 
 class KernelFormer {
@@ -89,10 +90,9 @@ SmallVector<Type> KernelFormer::argumentTypes() {
   Type q = tensorType(plan.q, plan.head), k = tensorType(plan.k, plan.head);
   Type v = tensorType(plan.v, plan.value), o = tensorType(plan.o, plan.value);
   Type sequences = MemRefType::get({any, 12}, b.getI64Type());
-  Type lse =
-      MemRefType::get({any, any, any}, b.getF32Type(),
-                      StridedLayoutAttr::get(b.getContext(), any,
-                                             {any, any, 1}));
+  Type lse = MemRefType::get(
+      {any, any, any}, b.getF32Type(),
+      StridedLayoutAttr::get(b.getContext(), any, {any, any, 1}));
   switch (operation) {
   case KernelOperation::Prefill:
   case KernelOperation::Decode:
@@ -107,15 +107,13 @@ SmallVector<Type> KernelFormer::argumentTypes() {
 
 Value KernelFormer::ratesTable(KernelFunction &kernel,
                                ArrayRef<PlannedPair> pairs) {
-  OpBuilder front =
-      OpBuilder::atBlockBegin(&plan.scheme.getBody().front());
+  OpBuilder front = OpBuilder::atBlockBegin(&plan.scheme.getBody().front());
   SmallVector<Value> elements;
   VarySet set = pairs.front().frequency;
   bool isReal = pairs.front().isReal, fits = true;
   for (const PlannedPair &pair : pairs) {
     Value frequency = frequencyOf(*pair.unit);
-    std::optional<double> constant =
-        constantReal(frequency, pair.unit->index);
+    std::optional<double> constant = constantReal(frequency, pair.unit->index);
     if (constant) {
       Value &known = plan.constants[*constant];
       if (!known)
@@ -127,8 +125,8 @@ Value KernelFormer::ratesTable(KernelFunction &kernel,
     elements.push_back(frequency);
   }
   // A real time needs the frequency itself, not what is left of whole turns.
-  auto kind = isReal && !fits ? FilledTable::Kind::TurnsReal
-                              : FilledTable::Kind::Turns;
+  auto kind =
+      isReal && !fits ? FilledTable::Kind::TurnsReal : FilledTable::Kind::Turns;
   const FilledTable &table =
       plan.tables.request(elements, true, kind, set, true);
   return kernel.table(table.info, table.type);
@@ -138,7 +136,7 @@ FailureOr<ArrayAttr> KernelFormer::formBlocks(KernelFunction &kernel,
                                               SideCode *rows,
                                               SideCode &columns) {
   SmallVector<Attribute> blocks;
-  KeyPlace place = plan.keysActed ? KeyPlace::Cached
+  KeyPlace place = plan.keysActed                         ? KeyPlace::Cached
                    : operation == KernelOperation::Decode ? KeyPlace::Loop
                                                           : KeyPlace::Packing;
   auto gain = [&](double value) {
@@ -251,6 +249,7 @@ LogicalResult KernelFormer::formAttention(KernelFunction &kernel) {
 
 LogicalResult KernelFormer::formAppend(KernelFunction &kernel) {
   KernelRegions regions(plan, kernel, loc);
+  regions.columns.isAddressedAsQuery = true;
   ArrayAttr blocks = b.getArrayAttr({});
   if (plan.keysActed) {
     FailureOr<ArrayAttr> formed = formBlocks(kernel, nullptr, regions.columns);

@@ -3,7 +3,6 @@
 #include "passes/BoundMasks.h"
 #include "passes/Contract.h"
 #include "passes/FormKernels.h"
-
 #include "runtime/torsor.h"
 
 #include "mlir/IR/AffineExpr.h"
@@ -100,9 +99,9 @@ ArrayAttr streamsOf(SchemePlan &plan, ArrayRef<Attribute> arguments) {
   };
   SmallVector<Attribute> streams;
   auto add = [&](StringRef name, Type type, int64_t flags, ArrayAttr shape) {
-    streams.push_back(FieldAttr::get(
-        b.getContext(), b.getStringAttr(name), type, TORSOR_PER_TOKEN,
-        TORSOR_KEY, flags, shape, {}, {}, {}, false));
+    streams.push_back(FieldAttr::get(b.getContext(), b.getStringAttr(name),
+                                     type, TORSOR_PER_TOKEN, TORSOR_KEY, flags,
+                                     shape, {}, {}, {}, false));
   };
   add("k", plan.k, 0, axes({"G", std::to_string(plan.head)}));
   add("v", plan.v, 0, axes({"G", std::to_string(plan.value)}));
@@ -130,8 +129,7 @@ WindowOfMask windowOf(const MaskBounds &bounds) {
     int64_t behind = std::numeric_limits<int64_t>::max();
     int64_t end = std::numeric_limits<int64_t>::max();
     for (AffineExpr lower : interval.getLower().getResults()) {
-      AffineExpr distance =
-          getAffineDimExpr(0, interval.getContext()) - lower;
+      AffineExpr distance = getAffineDimExpr(0, interval.getContext()) - lower;
       distance = simplifyAffineExpr(distance, 2, 1);
       if (auto constant = dyn_cast<AffineConstantExpr>(distance))
         behind = std::min(behind, constant.getValue());
@@ -165,8 +163,7 @@ InterfaceOp formInterface(SchemePlan &plan, OpBuilder &module,
     auto value = scheme->getAttrOfType<StringAttr>(name);
     return value ? value : module.getStringAttr("");
   };
-  WindowOfMask window =
-      windowOf(boundMask(plan.mask, module.getContext()));
+  WindowOfMask window = windowOf(boundMask(plan.mask, module.getContext()));
   return InterfaceOp::create(
       module, scheme.getLoc(), scheme.getSymNameAttr(),
       module.getI64IntegerAttr(plan.head), module.getI64IntegerAttr(plan.value),

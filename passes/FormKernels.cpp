@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pass that turns every scheme of a module into kernels and an interface.
 #include "passes/FormKernels.h"
-#include "passes/Passes.h"
+
 #include "passes/Legality.h"
+#include "passes/Passes.h"
 #include "passes/PlainScheme.h"
 #include "passes/ScalarCode.h"
 
@@ -57,9 +58,9 @@ void spellOut(SchemeOp scheme) {
         position = clock;
     if (!position) {
       auto type = ClockType::get(b.getContext(), b.getI32Type(), 0);
-      position = ClockOp::create(b, loc, type, b.getStringAttr("pos"),
-                                 UnitAttr(), UnitAttr(), FloatAttr(),
-                                 FloatAttr());
+      position =
+          ClockOp::create(b, loc, type, b.getStringAttr("pos"), UnitAttr(),
+                          UnitAttr(), FloatAttr(), FloatAttr());
       position->moveBefore(&scheme.getBody().front(),
                            scheme.getBody().front().begin());
     }
@@ -68,13 +69,13 @@ void spellOut(SchemeOp scheme) {
                     : Type(b.getI64Type());
     SmallVector<Value, 2> times;
     for (Side side : {Side::Query, Side::Key}) {
-      Value token = TokenOp::create(
-          b, loc, TokenType::get(b.getContext()), side);
+      Value token =
+          TokenOp::create(b, loc, TokenType::get(b.getContext()), side);
       times.push_back(TimeOp::create(b, loc, time, position, {}, token));
     }
-    term.getActionMutable().assign(AtOp::create(
-        b, loc, term.getAction().getType(), term.getAction(), times[0],
-        times[1]));
+    term.getActionMutable().assign(
+        AtOp::create(b, loc, term.getAction().getType(), term.getAction(),
+                     times[0], times[1]));
   }
 }
 
@@ -95,9 +96,8 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
 };
 
 LogicalResult FormKernels::setTypes(SchemePlan &plan) {
-  for (auto [name, type] :
-       {std::pair(&q, &plan.q), std::pair(&k, &plan.k), std::pair(&v, &plan.v),
-        std::pair(&o, &plan.o)}) {
+  for (auto [name, type] : {std::pair(&q, &plan.q), std::pair(&k, &plan.k),
+                            std::pair(&v, &plan.v), std::pair(&o, &plan.o)}) {
     *type = elementType(*name, &getContext());
     if (!*type)
       return plan.scheme.emitError("elements are f32, bf16 or f16, but '")
@@ -125,8 +125,8 @@ LogicalResult FormKernels::form(SchemeOp scheme) {
   auto name = [&](func::FuncOp function) {
     StringAttr operation =
         function->getAttrOfType<StringAttr>("torsor.operation");
-    operations.emplace_back(
-        operation, FlatSymbolRefAttr::get(function.getSymNameAttr()));
+    operations.emplace_back(operation,
+                            FlatSymbolRefAttr::get(function.getSymNameAttr()));
   };
   for (auto operation : {KernelOperation::Prefill, KernelOperation::Decode,
                          KernelOperation::Append, KernelOperation::Merge}) {

@@ -61,8 +61,7 @@ void remarkDecisions(const SchemePlan &plan) {
   if (plan.scale && plan.constantScale)
     remark::passed(locationOf<ScaleOp>(plan), options("ScaleInQuery"))
         << std::string("the scale is constant: q is multiplied by it ") +
-               (plan.logit ? "" : "and by log2 e ") +
-               "once, when it is loaded";
+               (plan.logit ? "" : "and by log2 e ") + "once, when it is loaded";
   else if (plan.scale)
     remark::passed(locationOf<ScaleOp>(plan), options("ScalePerRow"))
         << "the scale belongs to a query row: q is multiplied by it once, when "

@@ -102,7 +102,7 @@ FailureOr<Value> SideCode::leaf(Value value) {
       return position;
     auto fetch = FetchOp::create(
         b, op->getLoc(), readType(clock.getType().getElement()),
-        kernel.table(plan.arguments.getInfo(clock, isKey()),
+        kernel.table(plan.arguments.getInfo(clock, readsKeySide()),
                      plan.arguments.getMemref(clock)),
         ValueRange());
     copyRange(clock, fetch);
@@ -124,26 +124,26 @@ FailureOr<Value> SideCode::leaf(Value value) {
   if (set.empty() || !set.isUniform() || isCheap(value) ||
       !value.getType().isIntOrFloat())
     return Value();
-  return lookup(plan.tables.request(value, false, kindOf(value.getType()), set,
-                                    isKey()));
+  return lookup(
+      plan.tables.request(value, false, kindOf(value.getType()), set, isKey()));
 }
 
 Value SideCode::read(ReadOp op, ValueRange indices) {
   Operation *declaration = op.getTensor().getDefiningOp();
   MemRefType type = plan.arguments.getMemref(declaration);
   Type result = readType(type.getElementType());
-  Value table =
-      kernel.table(plan.arguments.getInfo(declaration, isKey()), type);
   auto input = dyn_cast<InputOp>(declaration);
+  bool perToken = input && input.getPer() == Per::Token;
+  Value table = kernel.table(
+      plan.arguments.getInfo(declaration, perToken && readsKeySide()), type);
   Operation *made;
-  if (input && input.getPer() == Per::Token) {
+  if (perToken) {
     made = FetchOp::create(b, op.getLoc(), result, table, indices);
   } else {
     SmallVector<Value> all;
     if (input && input.getPer() == Per::Sequence)
       all.push_back(sequence);
     all.append(indices.begin(), indices.end());
-    table = kernel.table(plan.arguments.getInfo(declaration, false), type);
     made = LookupOp::create(b, op.getLoc(), result, table, all);
   }
   copyRange(declaration, made);

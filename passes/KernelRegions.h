@@ -51,6 +51,10 @@ public:
   };
   llvm::SmallVector<Slot> slots;
 
+  /// Per-token tensors stand at the query side though this is the key's code:
+  /// new tokens of an append are addressed as queries.
+  bool isAddressedAsQuery = false;
+
   /// A lookup of a filled table for this head or group and sequence.
   mlir::Value lookup(const FilledTable &table, mlir::Value last = {});
 
@@ -61,6 +65,7 @@ protected:
 
 private:
   bool isKey() const { return side == Side::Key; }
+  bool readsKeySide() const { return isKey() && !isAddressedAsQuery; }
 
   KernelFunction &kernel;
   Side side;

@@ -23,7 +23,7 @@ static bool isActionOp(Operation *op) {
 /// wherever the action is used.
 void Legality::checkPlacing() {
   struct Above {
-    bool used = false, laidOut = true; // under a layout in every use
+    bool used = false, laidOut = true;  // under a layout in every use
     bool layout = false, clock = false; // in some use
   };
   llvm::DenseMap<Value, Above> above;
@@ -65,8 +65,7 @@ void Legality::checkPlacing() {
 void Legality::checkAction(Value action, bool isValueAction) {
   int64_t width = cast<ActionType>(action.getType()).getWidth();
   require(width >= 1 && width <= 1024, action.getDefiningOp(), "range",
-          "an action is 1 to 1024 lanes wide, but this one is " +
-              Twine(width));
+          "an action is 1 to 1024 lanes wide, but this one is " + Twine(width));
   FailureOr<ActionForm> form = flattenAction(action);
   if (failed(form)) {
     broken = true;
@@ -112,17 +111,16 @@ void Legality::checkUnit(const ActionUnit &unit, bool isValueAction) {
   checkClock(unit);
   if (isValueAction) {
     require(generator.isSkew() &&
-                llvm::none_of(unit.within,
-                              [](Operation *in) {
-                                auto basis = dyn_cast<BasisOp>(in);
-                                auto param =
-                                    basis ? basis.getColumns()
-                                                .getDefiningOp<ParamOp>()
-                                          : ParamOp();
-                                return isa<ChooseOp>(in) ||
-                                       (basis &&
-                                        !(param && param.getOrthogonal()));
-                              }) &&
+                llvm::none_of(
+                    unit.within,
+                    [](Operation *in) {
+                      auto basis = dyn_cast<BasisOp>(in);
+                      auto param =
+                          basis ? basis.getColumns().getDefiningOp<ParamOp>()
+                                : ParamOp();
+                      return isa<ChooseOp>(in) ||
+                             (basis && !(param && param.getOrthogonal()));
+                    }) &&
                 unit.by.empty() && unit.gainQ.empty(),
             op, "isometry",
             "an action on values must preserve length on every pair");
@@ -184,8 +182,8 @@ void Legality::checkClock(const ActionUnit &unit) {
     if (auto clock = q.getClock().getDefiningOp<ClockOp>())
       rises = clock.getName() == "pos" || clock.getRising();
     if (auto sum = q.getClock().getDefiningOp<RunningOp>()) {
-      Value term = cast<YieldOp>(sum.getTerm().front().getTerminator())
-                       .getValues()[0];
+      Value term =
+          cast<YieldOp>(sum.getTerm().front().getTerminator()).getValues()[0];
       rises = ranges.of(term).isAtLeast(0);
     }
   }

@@ -10,7 +10,8 @@ namespace torsor {
 namespace {
 
 bool meets(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
-  return llvm::any_of(a, [&](int64_t lane) { return llvm::is_contained(b, lane); });
+  return llvm::any_of(
+      a, [&](int64_t lane) { return llvm::is_contained(b, lane); });
 }
 
 /// The same rate for certain: one value, or equal constants.

@@ -233,8 +233,8 @@ struct NormalizeAction : impl::NormalizeActionBase<NormalizeAction> {
 } // namespace
 
 Value makeTurn(OpBuilder &b, Location loc, ArrayRef<double> frequencies) {
-  auto vector = RankedTensorType::get({int64_t(frequencies.size())},
-                                      b.getF64Type());
+  auto vector =
+      RankedTensorType::get({int64_t(frequencies.size())}, b.getF64Type());
   Value constant = arith::ConstantOp::create(
       b, loc, DenseElementsAttr::get(vector, frequencies));
   auto type = ActionType::get(b.getContext(), 2 * frequencies.size());

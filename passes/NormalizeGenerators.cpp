@@ -41,9 +41,9 @@ struct ZeroFrequency : OpRewritePattern<TurnOp> {
             rewriter, op.getLoc(),
             ActionType::get(rewriter.getContext(), 2 * (end - begin))));
       else
-        parts.push_back(makeTurn(
-            rewriter, op.getLoc(),
-            ArrayRef<double>(*values).slice(begin, end - begin)));
+        parts.push_back(
+            makeTurn(rewriter, op.getLoc(),
+                     ArrayRef<double>(*values).slice(begin, end - begin)));
     }
     if (parts.size() == 1)
       rewriter.replaceOp(op, parts.front());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Registration of passes, and the pipeline they form.
 #include "passes/Passes.h"
+
 #include "passes/Pipelines.h"
 #include "passes/PlainScheme.h"
 #include "passes/VariesBy.h"
@@ -55,8 +56,7 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
 
 } // namespace
 
-void buildKernelPipeline(OpPassManager &manager,
-                         const KernelOptions &options) {
+void buildKernelPipeline(OpPassManager &manager, const KernelOptions &options) {
   FormKernelsOptions form;
   form.q = options.q;
   form.k = options.k;

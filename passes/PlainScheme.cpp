@@ -98,8 +98,8 @@ struct ResolveElement : OpRewritePattern<ElementOp> {
   LogicalResult matchAndRewrite(ElementOp op,
                                 PatternRewriter &rewriter) const override {
     Operation *vector = op.getVector().getDefiningOp();
-    int64_t extent = cast<RankedTensorType>(op.getVector().getType())
-                         .getDimSize(0);
+    int64_t extent =
+        cast<RankedTensorType>(op.getVector().getType()).getDimSize(0);
     if (!vector || extent == 0)
       return failure();
     Location loc = op.getLoc();
@@ -122,16 +122,15 @@ struct ResolveElement : OpRewritePattern<ElementOp> {
                                   select.getTrueValue(), op.getIndex());
       Value b = ElementOp::create(rewriter, loc, op.getType(),
                                   select.getFalseValue(), op.getIndex());
-      rewriter.replaceOpWithNewOp<arith::SelectOp>(op, select.getCondition(),
-                                                   a, b);
+      rewriter.replaceOpWithNewOp<arith::SelectOp>(op, select.getCondition(), a,
+                                                   b);
       return success();
     }
     if (auto tabulate = dyn_cast<TabulateOp>(vector)) {
       if (ShapedType::isDynamic(extent) || !budget.take(tabulate.getTerm(), 1))
         return failure();
-      Value index = constant
-                        ? constantIndex(rewriter, loc, *constant)
-                        : clampIndex(rewriter, loc, op.getIndex(), extent);
+      Value index = constant ? constantIndex(rewriter, loc, *constant)
+                             : clampIndex(rewriter, loc, op.getIndex(), extent);
       rewriter.replaceOp(op, inlineTerm(rewriter, tabulate.getTerm(), index));
       return success();
     }
@@ -159,9 +158,9 @@ struct ResolveElement : OpRewritePattern<ElementOp> {
     Value chosen = elements.front();
     for (auto [n, element] : llvm::enumerate(elements.drop_front())) {
       Value bound = constantIndex(rewriter, op.getLoc(), n + 1);
-      Value reached =
-          arith::CmpIOp::create(rewriter, op.getLoc(),
-                                arith::CmpIPredicate::sge, op.getIndex(), bound);
+      Value reached = arith::CmpIOp::create(rewriter, op.getLoc(),
+                                            arith::CmpIPredicate::sge,
+                                            op.getIndex(), bound);
       chosen = arith::SelectOp::create(rewriter, op.getLoc(), reached, element,
                                        chosen);
     }
@@ -206,8 +205,8 @@ struct WriteOutDot : OpRewritePattern<DotOp> {
                 : product;
     }
     if (!sum)
-      sum = arith::ConstantOp::create(rewriter, loc,
-                                      rewriter.getF64FloatAttr(0));
+      sum =
+          arith::ConstantOp::create(rewriter, loc, rewriter.getF64FloatAttr(0));
     rewriter.replaceOp(op, sum);
     return success();
   }
@@ -229,9 +228,8 @@ LogicalResult makePlain(SchemeOp scheme) {
   // Nobody but the driver erases terms that nothing reads any more.
   for (Operation &op :
        llvm::make_early_inc_range(llvm::reverse(scheme.getBody().front())))
-    if (op.use_empty() &&
-        (isOpTriviallyDead(&op) ||
-         isa<SumOp, TabulateOp, RunningOp, PathSumOp>(op)))
+    if (op.use_empty() && (isOpTriviallyDead(&op) ||
+                           isa<SumOp, TabulateOp, RunningOp, PathSumOp>(op)))
       op.erase();
   return success();
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // From the units of an action to the blocks of a kernel: groups of pairs with
 // the same times and gains, at lanes in equal steps.
+#include "passes/PlanBlocks.h"
+
 #include "passes/FormKernels.h"
 #include "passes/KernelRegions.h"
-#include "passes/PlanBlocks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -61,14 +62,14 @@ LogicalResult checkUnit(SchemePlan &plan, const ActionUnit &unit) {
   Location loc = unit.block->getLoc();
   if (!unit.within.empty()) {
     Operation *op = unit.within.front();
-    return noKernel(op->getLoc(), "the combinator '" +
-                                      op->getName().stripDialect() + "'");
+    return noKernel(op->getLoc(),
+                    "the combinator '" + op->getName().stripDialect() + "'");
   }
   if (isa<ZeroOp>(unit.block))
     return success();
   if (!isa<TurnOp>(unit.block))
-    return noKernel(loc, "the block '" +
-                             unit.block->getName().stripDialect() + "'");
+    return noKernel(loc,
+                    "the block '" + unit.block->getName().stripDialect() + "'");
   VarySet set = frequencySet(plan, unit);
   if (set.has(VarySet::Head))
     return noKernel(loc, "frequencies that vary by the query head, since keys "
@@ -109,9 +110,8 @@ void cutRuns(ArrayRef<PlannedPair> pairs, SmallVectorImpl<PlannedBlock> &out) {
     PlannedBlock block;
     int64_t step = 1;
     size_t end = begin + 1;
-    if (end < pairs.size() &&
-        pairs[end].first - pairs[begin].first ==
-            pairs[end].second - pairs[begin].second)
+    if (end < pairs.size() && pairs[end].first - pairs[begin].first ==
+                                  pairs[end].second - pairs[begin].second)
       step = pairs[end].first - pairs[begin].first;
     while (end < pairs.size() &&
            pairs[end].first == pairs[end - 1].first + step &&
@@ -157,15 +157,16 @@ LogicalResult planBlocks(SchemePlan &plan) {
       pair.first = unit.lanes[lane];
       pair.second = isTurn ? unit.second() : -1;
       if (isTurn) {
-        FailureOr<double> q2 = gainOf(unit, false, 1), k2 = gainOf(unit, true, 1);
+        FailureOr<double> q2 = gainOf(unit, false, 1),
+                          k2 = gainOf(unit, true, 1);
         if (failed(q2) || failed(k2))
           return failure();
         if (*q2 != *q || *k2 != *k)
           return noKernel(unit.block->getLoc(),
                           "gains that differ between the lanes of a pair");
         pair.frequency = frequencySet(plan, unit);
-        pair.isReal = unit.timeQ.getType().isF64() ||
-                      unit.timeK.getType().isF64();
+        pair.isReal =
+            unit.timeQ.getType().isF64() || unit.timeK.getType().isF64();
         if (plan.whyRaw.empty())
           plan.whyRaw = whyRaw(plan, unit);
       } else if (*q == 1 && *k == 1) {

@@ -30,9 +30,7 @@ public:
   Value real(double value) {
     return arith::ConstantOp::create(b, loc, b.getF64FloatAttr(value));
   }
-  Value times(Value a, Value c) {
-    return arith::MulFOp::create(b, loc, a, c);
-  }
+  Value times(Value a, Value c) { return arith::MulFOp::create(b, loc, a, c); }
   /// Either may be null.
   Value sum(Value a, Value c) {
     return !a ? c : !c ? a : Value(arith::AddFOp::create(b, loc, a, c));
@@ -103,9 +101,7 @@ Value Folder::scaled(Value value, double factor, int depth) {
 LogicalResult refuse(Operation &op) {
   Location loc = op.getLoc();
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case([&](ValueActionOp) {
-        return noKernel(loc, "an action on values");
-      })
+      .Case([&](ValueActionOp) { return noKernel(loc, "an action on values"); })
       .Case([&](ValueBiasOp) {
         return noKernel(loc, "a vector added to values");
       })
@@ -118,9 +114,8 @@ LogicalResult refuse(Operation &op) {
                                  ? "a linear readout"
                                  : "the delta rule");
       })
-      .Case([&](RunningOp) {
-        return noKernel(loc, "a running sum as a clock");
-      })
+      .Case(
+          [&](RunningOp) { return noKernel(loc, "a running sum as a clock"); })
       .Case([&](PathSumOp) {
         return noKernel(loc, "a sum over the tokens between key and query");
       })
@@ -157,8 +152,8 @@ FailureOr<Value> unipotentStart(SchemePlan &plan, Folder &fold) {
       auto real = [&](Value time) -> Value {
         return time.getType().isF64()
                    ? time
-                   : Value(arith::SIToFPOp::create(
-                         fold.b, loc, fold.b.getF64Type(), time));
+                   : Value(arith::SIToFPOp::create(fold.b, loc,
+                                                   fold.b.getF64Type(), time));
       };
       delta = arith::SubFOp::create(fold.b, loc, real(unit.timeK),
                                     real(unit.timeQ));

@@ -141,8 +141,8 @@ Value Raiser::raise(OpBuilder &b, const AffinePart &part) {
   Location loc = part.timeQ.getLoc();
   Value slope;
   for (Value factor : part.factors)
-    slope = slope ? Value(arith::MulFOp::create(b, loc, slope, factor))
-                  : factor;
+    slope =
+        slope ? Value(arith::MulFOp::create(b, loc, slope, factor)) : factor;
   if (!slope)
     slope = arith::ConstantOp::create(b, loc, b.getF64FloatAttr(1));
   for (Value divisor : part.divisors)
@@ -196,16 +196,16 @@ void Raiser::run() {
   Value left;
   for (BiasPart part : rest) {
     if (!left)
-      left = part.negative
-                 ? Value(arith::NegFOp::create(b, loc, part.value))
-                 : part.value;
+      left = part.negative ? Value(arith::NegFOp::create(b, loc, part.value))
+                           : part.value;
     else if (part.negative)
       left = arith::SubFOp::create(b, loc, left, part.value);
     else
       left = arith::AddFOp::create(b, loc, left, part.value);
   }
-  remark::passed(loc, remark::RemarkOpts::name("unipotent")
-                          .category("torsor-raise-unipotent"))
+  remark::passed(
+      loc,
+      remark::RemarkOpts::name("unipotent").category("torsor-raise-unipotent"))
       << std::string(left ? "a part of the bias" : "the bias") +
              " is affine in an age: it is a unipotent action, and starts the "
              "accumulator";

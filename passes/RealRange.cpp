@@ -114,9 +114,8 @@ RealRange RealRanges::compute(Operation *op) const {
   auto in = [&](unsigned n) { return of(op->getOperand(n)); };
   if (std::optional<double> constant = constantReal(op->getResult(0))) {
     RealRange range = make(*constant, *constant);
-    for (int64_t n = 1;
-         isa<RankedTensorType>(op->getResult(0).getType()) &&
-         (constant = constantReal(op->getResult(0), n));
+    for (int64_t n = 1; isa<RankedTensorType>(op->getResult(0).getType()) &&
+                        (constant = constantReal(op->getResult(0), n));
          ++n)
       range = unite(range, make(*constant, *constant));
     return range;
@@ -151,7 +150,9 @@ RealRange RealRanges::compute(Operation *op) const {
                       .getValues()[0]);
       })
       .Case([](IndexOp) { return RealRange{0, 2147483647}; })
-      .Case([&](TimeOp time) { return declared(time.getClock().getDefiningOp()); })
+      .Case([&](TimeOp time) {
+        return declared(time.getClock().getDefiningOp());
+      })
       .Case([&](ReadOp read) {
         Operation *declaration = read.getTensor().getDefiningOp();
         RealRange range = declared(declaration);
@@ -212,8 +213,9 @@ RealRange RealRanges::computeMath(Operation *op) const {
         return rising(in(0), [](double x) { return std::exp2(x); });
       })
       .Case([&](math::LogOp) {
-        return in(0).low < 0 ? RealRange()
-                             : rising(in(0), [](double x) { return std::log(x); });
+        return in(0).low < 0
+                   ? RealRange()
+                   : rising(in(0), [](double x) { return std::log(x); });
       })
       .Case([&](math::Log2Op) {
         return in(0).low < 0

@@ -79,17 +79,16 @@ Value ScalarCode::get(Value root) {
       return emitError(value.getLoc()) << "a scalar must be an operation",
              Value();
     if (!isScalarOperation(op) && !isa<ReadOp, ElementOp>(op))
-      return fail(op, "a term that reads '" +
-                          op->getName().getStringRef() + "'");
+      return fail(op,
+                  "a term that reads '" + op->getName().getStringRef() + "'");
     if (seen.insert(op).second) {
       slice.push_back(op);
       for (Value operand : needs(op))
         work.push_back(operand);
     }
   }
-  llvm::sort(slice, [](Operation *a, Operation *b) {
-    return a->isBeforeInBlock(b);
-  });
+  llvm::sort(slice,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   for (Operation *op : slice) {
     Value value = compute(op);
     if (!value)

@@ -13,17 +13,17 @@ namespace torsor {
 class VarySet {
 public:
   enum Bit : uint16_t {
-    Loaded = 1,     // params: fixed once they are bound
-    Size = 2,       // H, G: fixed once they are bound, "call" in the language
-    Head = 4,       // h
-    Group = 8,      // g, which h decides
-    Call = 16,      // inputs per call
-    Sequence = 32,  // N, inputs per sequence
-    Query = 64,     // anything of the query token
-    Key = 128,      // anything of the key token
-    Path = 256,     // anything of a token that a sum binds
-    Content = 512,  // q, k
-    Score = 1024,   // the score, the total
+    Loaded = 1,    // params: fixed once they are bound
+    Size = 2,      // H, G: fixed once they are bound, "call" in the language
+    Head = 4,      // h
+    Group = 8,     // g, which h decides
+    Call = 16,     // inputs per call
+    Sequence = 32, // N, inputs per sequence
+    Query = 64,    // anything of the query token
+    Key = 128,     // anything of the key token
+    Path = 256,    // anything of a token that a sum binds
+    Content = 512, // q, k
+    Score = 1024,  // the score, the total
   };
 
   constexpr VarySet(uint16_t bits = 0) : bits(bits) {}
@@ -41,7 +41,9 @@ public:
   constexpr uint16_t getBits() const { return bits; }
 
   /// Known once an instance is bound.
-  constexpr bool isBound() const { return hasOnly(Loaded | Size | Head | Group); }
+  constexpr bool isBound() const {
+    return hasOnly(Loaded | Size | Head | Group);
+  }
   /// The same for all tokens of a sequence.
   constexpr bool isUniform() const {
     return hasOnly(Loaded | Size | Head | Group | Call | Sequence);

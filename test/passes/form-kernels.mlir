@@ -75,6 +75,14 @@ torsor.scheme @rope head(8) {
 // CHECK: torsor.fetch
 // CHECK: torsor.fetch
 // CHECK: torsor.fetch
+// The tokens of an append are addressed as queries, clocks too.
+// CHECK-LABEL: func.func @mrope.append(
+// CHECK: torsor.append
+// CHECK-NOT: key = true
+// CHECK-SAME: #torsor.table<argument 0["token"]>
+// CHECK-SAME: #torsor.table<argument 1["token"]>
+// CHECK-SAME: #torsor.table<argument 2["token"]>
+// CHECK-LABEL: func.func @mrope.merge(
 torsor.scheme @mrope head(12) {
   %i = torsor.token query
   %j = torsor.token key
