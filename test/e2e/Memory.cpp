@@ -109,6 +109,7 @@ static void forEach(const std::vector<int64_t> &shape, const int64_t *strides,
 static TypedTensor allocate(const std::vector<int64_t> &shape,
                             torsor_dtype dtype, Layout layout) {
   TypedTensor result;
+  result.layout = layout;
   torsor_tensor &t = result.tensor;
   t.rank = int32_t(shape.size());
   t.dtype = dtype;
@@ -175,7 +176,7 @@ std::vector<double> elementsOf(const TypedTensor &tensor) {
 bool gapsAreUntouched(const TypedTensor &tensor) {
   // A gap behind every row of the last axis, NaN as allocate() left it.
   const torsor_tensor &t = tensor.tensor;
-  if (t.rank != 4 || t.strides[2] != t.shape[3] + 3)
+  if (t.rank != 4 || tensor.layout != Layout::Padded)
     return true;
   bool whole = true;
   std::vector<int64_t> rows = {t.shape[0], t.shape[1], t.shape[2]};

@@ -22,6 +22,7 @@ enum class Layout {
 /// A tensor with its memory.
 struct TypedTensor {
   torsor_tensor tensor = {};
+  Layout layout = Layout::Dense;
   std::shared_ptr<std::vector<char>> memory;
 
   /// The element at an offset in elements.
