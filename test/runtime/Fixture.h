@@ -12,7 +12,18 @@
 #include <string>
 #include <vector>
 
+// The same tests run on what the compiler makes of the scheme `plain`.
+#ifdef TORSOR_TEST_COMPILED
+extern "C" const torsor_module torsor_module_plain;
+#endif
+
 namespace naive {
+
+#ifdef TORSOR_TEST_COMPILED
+inline const torsor_module &tested = torsor_module_plain;
+#else
+inline const torsor_module &tested = module;
+#endif
 
 inline torsor_status expectOk(torsor_status status) {
   EXPECT_EQ(status, TORSOR_OK)
@@ -39,7 +50,7 @@ struct Model {
   std::vector<float> slope, sink, turn;
 
   explicit Model(const char *name, int64_t H = 4, int64_t G = 2,
-                 const torsor_module &from = module)
+                 const torsor_module &from = tested)
       : H(H), G(G) {
     for (int64_t h = 0; h < H; ++h) {
       slope.push_back(0.5f / float(h + 1));
@@ -179,9 +190,10 @@ inline Row direct(const Model &m, bool full, const torsor_call &c, int64_t h,
   return row;
 }
 
-/// Inputs and weights are below 1 and the kernels compute in f64: what is left
-/// are roundings to f32, of o, of lse (below 16), and of cached keys, each of
-/// which moves a logit by less than 8 * 2^-24.
+/// Inputs and weights are below 1. Where kernels compute in f64, roundings to
+/// f32 are left: of o, of lse (below 16), and of cached keys, each of which
+/// moves a logit by less than 8 * 2^-24. Where they compute in f32, a logit
+/// (below 3) is a sum of 8 products, and its weight comes from exp2 to 2^-22.
 constexpr double tolerance = 4e-6;
 
 inline void expectRow(const torsor_call &c, int64_t row, int64_t h,
