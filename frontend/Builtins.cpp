@@ -13,16 +13,16 @@ using namespace torsor;
 using llvm::StringRef;
 
 static constexpr StringRef ambientNames[] = {
-    "i", "j", "s", "t",   "age", "delta", "h",     "H",     "g",     "G", "N",
-    "D", "V", "pos", "q", "k",   "score", "total", "layer", "L",     "pi", "inf"};
+    "i", "j", "s",   "t", "age", "delta", "h",     "H",     "g", "G",  "N",
+    "D", "V", "pos", "q", "k",   "score", "total", "layer", "L", "pi", "inf"};
 
 static constexpr StringRef functionNames[] = {
-    "exp",   "exp2", "log",  "log2",    "log1p",    "sqrt", "sin",
-    "cos",   "tanh", "sigmoid", "softplus", "abs",  "min",  "max",
-    "clamp", "floor", "ceil", "ilog2",  "dot",      "age",  "delta"};
+    "exp",   "exp2",  "log",     "log2",     "log1p", "sqrt", "sin",
+    "cos",   "tanh",  "sigmoid", "softplus", "abs",   "min",  "max",
+    "clamp", "floor", "ceil",    "ilog2",    "dot",   "age",  "delta"};
 
-static constexpr StringRef blockNames[] = {"zero",  "turn",     "decay",
-                                           "jordan", "plane",   "split",
+static constexpr StringRef blockNames[] = {"zero",     "turn",  "decay",
+                                           "jordan",   "plane", "split",
                                            "adjacent", "basis", "gain"};
 
 llvm::ArrayRef<StringRef> torsor::getAmbientNames() { return ambientNames; }
@@ -97,8 +97,8 @@ const BlockSignature *torsor::findBlock(StringRef name) {
   static constexpr StringRef basis[] = {"A", "columns"};
   static constexpr StringRef gain[] = {"A", "by", "q", "k"};
   static const BlockSignature blocks[] = {
-      {"zero", zero},   {"turn", turn},       {"decay", decay},
-      {"jordan", jordan}, {"plane", plane},   {"split", layout},
+      {"zero", zero},       {"turn", turn},   {"decay", decay},
+      {"jordan", jordan},   {"plane", plane}, {"split", layout},
       {"adjacent", layout}, {"basis", basis}, {"gain", gain}};
   for (const BlockSignature &block : blocks)
     if (block.name == name)

@@ -4,10 +4,11 @@
 
 #include "frontend/NodePrinter.h"
 
-#include "fmt/format.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
+
+#include "fmt/format.h"
 
 using namespace torsor;
 
@@ -85,22 +86,21 @@ private:
       name += fmt::format("[{} < {}]", clock.indexName, clock.members);
     if (clock.running) {
       std::string token = printer.bind(clock.token);
-      line("clock", fmt::format("{} = sum {} {} j: {}", name, token,
-                                clock.inclusive ? "<=" : "<",
-                                printTerm(clock)));
+      line("clock",
+           fmt::format("{} = sum {} {} j: {}", name, token,
+                       clock.inclusive ? "<=" : "<", printTerm(clock)));
       printer.unbind();
       return;
     }
     bool isPos = clock.name == "pos";
     bool plainRange = isPos && clock.bounds == Interval{0, Interval::inf};
-    std::string rest =
-        (clock.moving ? std::string(" moving") : "") +
-        (clock.rising ? " rising" : "") +
-        printRange(clock.hasBounds && !plainRange, clock.bounds);
+    std::string rest = (clock.moving ? std::string(" moving") : "") +
+                       (clock.rising ? " rising" : "") +
+                       printRange(clock.hasBounds && !plainRange, clock.bounds);
     if (isPos && clock.storage == Storage::I32 && rest.empty())
       return;
-    line("clock", fmt::format("{}: {}{}", name,
-                              getSpelling(clock.storage).str(), rest));
+    line("clock",
+         fmt::format("{}: {}{}", name, getSpelling(clock.storage).str(), rest));
   }
 
   std::string printTerm(const ClockInfo &clock) {
@@ -120,7 +120,7 @@ private:
     for (const AxisInfo &axis : tensor.axes) {
       axes += axes.empty() ? "[" : ", ";
       axes += axis.kind == AxisInfo::Constant ? std::to_string(axis.extent)
-              : axis.kind == AxisInfo::Heads    ? "H"
+              : axis.kind == AxisInfo::Heads  ? "H"
               : axis.kind == AxisInfo::Groups ? "G"
                                               : "*";
     }
@@ -143,8 +143,8 @@ private:
       return;
     std::string args;
     auto add = [&](llvm::StringRef name, const std::string &value) {
-      args += fmt::format("{}{} = {}", args.empty() ? "" : ", ", name.str(),
-                          value);
+      args +=
+          fmt::format("{}{} = {}", args.empty() ? "" : ", ", name.str(), value);
     };
     if (scheme.normEps)
       add("eps", printReal(*scheme.normEps));
@@ -236,6 +236,7 @@ std::string torsor::printCanonical(const CheckedFile &file,
                       stack->layers.size());
   for (size_t place = 0;
        !stack->layers.empty() && place != stack->layers.front().size(); ++place)
-    text += (place ? "       , " : "  use    ") + printUse(*stack, place) + "\n";
+    text +=
+        (place ? "       , " : "  use    ") + printUse(*stack, place) + "\n";
   return text + "}\n";
 }

@@ -59,11 +59,10 @@ std::optional<Affine> readAffine(const Node *node, unsigned &budget) {
   case NodeOp::Mul:
     for (int side : {0, 1}) {
       const Node *factor = node->operands[side];
-      auto by = factor->op == NodeOp::IntConstant
-                    ? factor->integer.toInt64()
-                    : std::nullopt;
-      auto rest = by ? readAffine(node->operands[1 - side], budget)
-                     : std::nullopt;
+      auto by = factor->op == NodeOp::IntConstant ? factor->integer.toInt64()
+                                                  : std::nullopt;
+      auto rest =
+          by ? readAffine(node->operands[1 - side], budget) : std::nullopt;
       if (rest && *by < (1 << 20) && *by > -(1 << 20))
         return bounded(
             {rest->query * *by, rest->key * *by, rest->constant * *by});

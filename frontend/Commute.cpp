@@ -3,9 +3,10 @@
 // numerical test.
 #include "frontend/Sema.h"
 
-#include "fmt/format.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
+
+#include "fmt/format.h"
 
 using namespace torsor;
 
@@ -77,8 +78,7 @@ private:
 
   static bool isSameScalar(const Leaf &a, const Leaf &b) {
     bool still = a.node->op == ActionOp::Zero && b.node->op == ActionOp::Zero;
-    return a.node->op == b.node->op &&
-           a.node->rate.node == b.node->rate.node &&
+    return a.node->op == b.node->op && a.node->rate.node == b.node->rate.node &&
            (still || isSamePlace(a.place, b.place)) &&
            a.gains.size() == b.gains.size() &&
            llvm::all_of(llvm::zip(a.gains, b.gains), [](auto pair) {
@@ -158,8 +158,7 @@ std::string findFault(const Side &left, const Leaf &x, const Side &right,
   if (x.node->op == ActionOp::Turn && y.node->op == ActionOp::Turn) {
     if (x.lanes == y.lanes)
       return "";
-    return fmt::format("they pair lanes {} and {}", showLanes(x),
-                       showLanes(y));
+    return fmt::format("they pair lanes {} and {}", showLanes(x), showLanes(y));
   }
   if ((y.isScalar() && right.isScalarOn(x)) ||
       (x.isScalar() && left.isScalarOn(y)))
@@ -183,8 +182,7 @@ std::string findFault(const Side &left, const Leaf &x, const Side &right,
 
 } // namespace
 
-std::string torsor::findCommuteFault(const ActionNode *a,
-                                     const ActionNode *b) {
+std::string torsor::findCommuteFault(const ActionNode *a, const ActionNode *b) {
   Side left(a), right(b);
   for (const Leaf &x : left.leaves)
     for (size_t n : right.touching(x)) {

@@ -34,8 +34,7 @@ Value SchemeEmitter::make(const ActionNode *action, Location loc) {
     return DecayOp::create(builder, loc, type, rate);
   }
   case ActionOp::Jordan: {
-    Value base = get(action->kids[0]);
-    Value couple = getReal(action->rate.node);
+    Value base = get(action->kids[0]), couple = getReal(action->rate.node);
     atEnd();
     return JordanOp::create(builder, loc, type, base, action->order, couple);
   }
@@ -46,19 +45,20 @@ Value SchemeEmitter::make(const ActionNode *action, Location loc) {
     atEnd();
     return PlaneOp::create(builder, loc, type, frequency, u, v);
   }
-  case ActionOp::Split:
+  case ActionOp::Split: {
+    Value base = get(action->kids[0]);
+    atEnd();
+    return SplitOp::create(builder, loc, base);
+  }
   case ActionOp::Adjacent: {
     Value base = get(action->kids[0]);
     atEnd();
-    if (action->op == ActionOp::Split)
-      return SplitOp::create(builder, loc, base);
     return AdjacentOp::create(builder, loc, base);
   }
   case ActionOp::Basis: {
-    Value base = get(action->kids[0]);
+    Value base = get(action->kids[0]), P = tensors.lookup(action->columns);
     atEnd();
-    return BasisOp::create(builder, loc, type, base,
-                           tensors.lookup(action->columns));
+    return BasisOp::create(builder, loc, type, base, P);
   }
   case ActionOp::Gain:
     return makeGain(action, loc);
@@ -116,9 +116,8 @@ Value SchemeEmitter::makeTurns(llvm::ArrayRef<const ActionNode *> turns,
     rates.push_back(turn->rate.node);
   Value frequencies = listReals(rates, loc);
   builder.setInsertionPointToEnd(scopes.front().block);
-  return TurnOp::create(builder, loc,
-                        getType(2 * int64_t(turns.size()), builder),
-                        frequencies);
+  return TurnOp::create(
+      builder, loc, getType(2 * int64_t(turns.size()), builder), frequencies);
 }
 
 /// The parts of a direct sum, sums of sums taken apart.
@@ -137,10 +136,9 @@ static bool turnTogether(const ActionNode *a, const ActionNode *b) {
   if (a->op == ActionOp::Turn)
     return true;
   return a->op == ActionOp::At && a->kids[0]->op == ActionOp::Turn &&
-         b->kids[0]->op == ActionOp::Turn &&
-         a->clock.clock == b->clock.clock &&
-         a->clock.member == b->clock.member &&
-         a->query.node == b->query.node && a->key.node == b->key.node;
+         b->kids[0]->op == ActionOp::Turn && a->clock.clock == b->clock.clock &&
+         a->clock.member == b->clock.member && a->query.node == b->query.node &&
+         a->key.node == b->key.node;
 }
 
 Value SchemeEmitter::makeSum(const ActionNode *action, Location loc) {

@@ -33,13 +33,8 @@ Value SchemeEmitter::makeArithmetic(const Node *node, Location loc) {
     return binary(arith::DivSIOp(), arith::DivFOp());
   case NodeOp::FloorDiv:
     return binary(arith::FloorDivSIOp(), arith::DivFOp());
-  case NodeOp::Mod: {
-    Value a = get(operand(0)), b = get(operand(1));
-    at();
-    Value whole = arith::FloorDivSIOp::create(builder, loc, a, b);
-    whole = arith::MulIOp::create(builder, loc, whole, b);
-    return arith::SubIOp::create(builder, loc, a, whole);
-  }
+  case NodeOp::Mod:
+    return makeModulo(node, loc);
   case NodeOp::Power:
     return makePower(node, loc);
   case NodeOp::ToReal:
@@ -51,27 +46,11 @@ Value SchemeEmitter::makeArithmetic(const Node *node, Location loc) {
       return arith::SubIOp::create(builder, loc, integer(0, loc), a);
     return arith::NegFOp::create(builder, loc, a);
   }
-  case NodeOp::Not: {
-    Value a = get(operand(0));
-    at();
-    Value truth = arith::ConstantOp::create(builder, loc,
-                                            builder.getBoolAttr(true));
-    return arith::XOrIOp::create(builder, loc, a, truth);
-  }
+  case NodeOp::Not:
   case NodeOp::And:
-  case NodeOp::Or: {
-    Value a = get(operand(0)), b = get(operand(1));
-    at();
-    if (node->op == NodeOp::And)
-      return arith::AndIOp::create(builder, loc, a, b);
-    return arith::OrIOp::create(builder, loc, a, b);
-  }
-  case NodeOp::Select: {
-    Value condition = get(operand(0));
-    Value a = getAs(operand(1), node->type), b = getAs(operand(2), node->type);
-    at();
-    return arith::SelectOp::create(builder, loc, condition, a, b);
-  }
+  case NodeOp::Or:
+  case NodeOp::Select:
+    return makeLogic(node, loc);
   case NodeOp::Less:
   case NodeOp::LessEqual:
   case NodeOp::Greater:
@@ -90,6 +69,38 @@ Value SchemeEmitter::makeArithmetic(const Node *node, Location loc) {
     return makeRounding(node, loc);
   default:
     return makeFunction(node, loc);
+  }
+}
+
+/// a - floor(a / b) b, which has the sign of b.
+Value SchemeEmitter::makeModulo(const Node *node, Location loc) {
+  Value a = get(node->operands[0]), b = get(node->operands[1]);
+  builder.setInsertionPointToEnd(scopes[scopeOf(node)].block);
+  Value whole = arith::FloorDivSIOp::create(builder, loc, a, b);
+  whole = arith::MulIOp::create(builder, loc, whole, b);
+  return arith::SubIOp::create(builder, loc, a, whole);
+}
+
+Value SchemeEmitter::makeLogic(const Node *node, Location loc) {
+  Value condition = get(node->operands[0]), a, b;
+  if (node->op == NodeOp::Select) {
+    a = getAs(node->operands[1], node->type);
+    b = getAs(node->operands[2], node->type);
+  } else if (node->op != NodeOp::Not) {
+    b = get(node->operands[1]);
+  }
+  builder.setInsertionPointToEnd(scopes[scopeOf(node)].block);
+  switch (node->op) {
+  case NodeOp::Select:
+    return arith::SelectOp::create(builder, loc, condition, a, b);
+  case NodeOp::And:
+    return arith::AndIOp::create(builder, loc, condition, b);
+  case NodeOp::Or:
+    return arith::OrIOp::create(builder, loc, condition, b);
+  default:
+    return arith::XOrIOp::create(
+        builder, loc, condition,
+        arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true)));
   }
 }
 
@@ -134,12 +145,13 @@ Value SchemeEmitter::makePower(const Node *node, Location loc) {
       return power;
     return arith::DivFOp::create(builder, loc, real(1, loc), power);
   }
-  if (ints && base->op == NodeOp::IntConstant &&
-      base->integer == Integer(2)) {
+  if (ints && base->op == NodeOp::IntConstant && base->integer == Integer(2)) {
     // 1 << b, which is 0 from 64 bits on.
     Value b = get(exponent);
     at();
     Value power = arith::ShLIOp::create(builder, loc, integer(1, loc), b);
+    if (exponent->op == NodeOp::ILog2)
+      return power; // at most 62
     Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
                                        b, integer(64, loc));
     return arith::SelectOp::create(builder, loc, fits, power, integer(0, loc));
@@ -170,13 +182,11 @@ Value SchemeEmitter::makeComparison(const Node *node, Location loc) {
   size_t n = size_t(node->op) - size_t(NodeOp::Less);
   if (!reals) {
     using P = arith::CmpIPredicate;
-    static constexpr P signs[] = {P::slt, P::sle, P::sgt,
-                                  P::sge, P::eq,  P::ne};
+    static constexpr P signs[] = {P::slt, P::sle, P::sgt, P::sge, P::eq, P::ne};
     return arith::CmpIOp::create(builder, loc, signs[n], a, b);
   }
   using P = arith::CmpFPredicate;
-  static constexpr P signs[] = {P::OLT, P::OLE, P::OGT,
-                                P::OGE, P::OEQ, P::UNE};
+  static constexpr P signs[] = {P::OLT, P::OLE, P::OGT, P::OGE, P::OEQ, P::UNE};
   return arith::CmpFOp::create(builder, loc, signs[n], a, b);
 }
 
@@ -185,10 +195,10 @@ Value SchemeEmitter::makeMembership(const Node *node, Location loc) {
   for (const Node *element : node->operands[1]->operands) {
     Value y = get(element);
     builder.setInsertionPointToEnd(scopes[scopeOf(node)].block);
-    Value same = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                       x, y);
-    found = found ? Value(arith::OrIOp::create(builder, loc, found, same))
-                  : same;
+    Value same =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, x, y);
+    found =
+        found ? Value(arith::OrIOp::create(builder, loc, found, same)) : same;
   }
   if (found)
     return found;
@@ -266,14 +276,14 @@ Value SchemeEmitter::makeFunction(const Node *node, Location loc) {
     Value minus = arith::NegFOp::create(builder, loc, x);
     Value e = math::ExpOp::create(builder, loc, minus);
     Value one = real(1, loc);
-    return arith::DivFOp::create(
-        builder, loc, one, arith::AddFOp::create(builder, loc, one, e));
+    return arith::DivFOp::create(builder, loc, one,
+                                 arith::AddFOp::create(builder, loc, one, e));
   }
   default: {
     // softplus: max(x, 0) + log1p(exp(-|x|)), which overflows nowhere.
     Value size = math::AbsFOp::create(builder, loc, x);
-    Value e = math::ExpOp::create(
-        builder, loc, arith::NegFOp::create(builder, loc, size));
+    Value e = math::ExpOp::create(builder, loc,
+                                  arith::NegFOp::create(builder, loc, size));
     Value top = arith::MaximumFOp::create(builder, loc, x, real(0, loc));
     return arith::AddFOp::create(builder, loc, top,
                                  math::Log1pOp::create(builder, loc, e));

@@ -101,9 +101,8 @@ Value SchemeEmitter::make(const Node *node, Location loc) {
     Value vector = get(node->operands[0]), index = get(node->operands[1]);
     builder.setInsertionPointToEnd(scopes[scopeOf(node)].block);
     return ElementOp::create(
-        builder, loc,
-        cast<RankedTensorType>(vector.getType()).getElementType(), vector,
-        index);
+        builder, loc, cast<RankedTensorType>(vector.getType()).getElementType(),
+        vector, index);
   }
   case NodeOp::Dot: {
     Value a = getRealVector(node->operands[0]),
@@ -147,10 +146,9 @@ Value SchemeEmitter::makeTime(const ClockInfo *clock, int32_t member,
     return *known;
   Type type = clock->type == NumberType::Int ? Type(builder.getI64Type())
                                              : Type(builder.getF64Type());
-  Value time = TimeOp::create(builder, loc, type, declared,
-                              member < 0 ? IntegerAttr()
-                                         : builder.getI64IntegerAttr(member),
-                              at);
+  Value time = TimeOp::create(
+      builder, loc, type, declared,
+      member < 0 ? IntegerAttr() : builder.getI64IntegerAttr(member), at);
   if (known)
     *known = time;
   return time;
@@ -193,8 +191,8 @@ Value SchemeEmitter::makeLeaf(const Node *node, Location loc) {
       return arith::SubIOp::create(builder, loc, s, t);
     return arith::SubFOp::create(builder, loc, s, t);
   }
-  Value token = node->token == TokenId::None ? Value()
-                                             : getToken(node->token, loc);
+  Value token =
+      node->token == TokenId::None ? Value() : getToken(node->token, loc);
   builder.setInsertionPointToEnd(scopes[scopeOf(node)].block);
   if (node->op == NodeOp::Index)
     return IndexOp::create(builder, loc, builder.getI64Type(), token);
@@ -295,8 +293,7 @@ Value SchemeEmitter::listReals(llvm::ArrayRef<const Node *> list,
     return x->op == NodeOp::ToReal ? x->operands[0] : x;
   };
   const Node *first = choice(list.front());
-  if (first->op == NodeOp::Select &&
-      llvm::all_of(list, [&](const Node *x) {
+  if (first->op == NodeOp::Select && llvm::all_of(list, [&](const Node *x) {
         return choice(x)->op == NodeOp::Select &&
                choice(x)->operands[0] == first->operands[0];
       })) {
@@ -348,8 +345,7 @@ Value SchemeEmitter::makePathSum(const Node *node, Location loc) {
   YieldOp::create(builder, loc, term);
   scopes.pop_back();
   builder.setInsertionPointToEnd(scopes[scopeOf(node)].block);
-  auto op =
-      PathSumOp::create(builder, loc, builder.getF64Type(), node->after);
+  auto op = PathSumOp::create(builder, loc, builder.getF64Type(), node->after);
   op.getTerm().push_back(block.release());
   return op;
 }

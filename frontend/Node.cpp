@@ -21,14 +21,14 @@ llvm::StringRef torsor::getTypeName(NumberType type) {
 
 llvm::StringRef torsor::getSpelling(NodeOp op) {
   static constexpr llvm::StringLiteral names[] = {
-      "",      "",      "",     "",     "",      "age",  "delta",   "h",
-      "H",     "g",     "G",    "N",    "D",     "V",    "score", "total", "",       "",
-      "",      "",      "",     "-",    "+",     "-",    "*",       "/",
-      "div",   "mod",   "^",    "not",  "and",   "or",   "<",       "<=",
-      ">",     ">=",    "==",   "!=",   "in",    "if",   "abs",     "min",
-      "max",   "clamp", "floor", "ceil", "ilog2", "exp",  "exp2",    "log",
-      "log2",  "log1p", "sqrt", "sin",  "cos",   "tanh", "sigmoid", "softplus",
-      "dot",   "sum"};
+      "",        "",         "",     "",      "",      "age",  "delta", "h",
+      "H",       "g",        "G",    "N",     "D",     "V",    "score", "total",
+      "",        "",         "",     "",      "",      "-",    "+",     "-",
+      "*",       "/",        "div",  "mod",   "^",     "not",  "and",   "or",
+      "<",       "<=",       ">",    ">=",    "==",    "!=",   "in",    "if",
+      "abs",     "min",      "max",  "clamp", "floor", "ceil", "ilog2", "exp",
+      "exp2",    "log",      "log2", "log1p", "sqrt",  "sin",  "cos",   "tanh",
+      "sigmoid", "softplus", "dot",  "sum"};
   static_assert(std::size(names) == size_t(NodeOp::PathSum) + 1);
   return names[size_t(op)];
 }
@@ -70,8 +70,7 @@ static size_t hashOf(const Node &node) {
 static bool equal(const Node &a, const Node &b) {
   return a.op == b.op && a.type == b.type && a.token == b.token &&
          a.after == b.after && a.length == b.length && a.member == b.member &&
-         a.clock == b.clock && a.tensor == b.tensor &&
-         a.integer == b.integer &&
+         a.clock == b.clock && a.tensor == b.tensor && a.integer == b.integer &&
          llvm::bit_cast<uint64_t>(a.real) == llvm::bit_cast<uint64_t>(b.real) &&
          a.truth == b.truth && a.operands == b.operands;
 }

@@ -2,11 +2,12 @@
 // Prints expressions and actions in canonical form.
 #include "frontend/NodePrinter.h"
 
-#include "fmt/format.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <charconv>
 #include <cmath>
+
+#include "fmt/format.h"
 
 using namespace torsor;
 
@@ -83,10 +84,11 @@ std::string NodePrinter::bind(TokenId token) {
     auto has = [&](const auto &thing) { return thing.name == name; };
     return llvm::any_of(scheme.clocks, has) ||
            llvm::any_of(scheme.tensors, has) ||
-           llvm::any_of(file.schemes,
-                        [&](const auto &other) { return other->name == name; }) ||
-           llvm::any_of(bound,
-                        [&](const auto &entry) { return entry.second == name; });
+           llvm::any_of(
+               file.schemes,
+               [&](const auto &other) { return other->name == name; }) ||
+           llvm::any_of(
+               bound, [&](const auto &entry) { return entry.second == name; });
   };
   for (int n = 1; taken(); ++n)
     name = fmt::format("{}_{}", wanted, n);

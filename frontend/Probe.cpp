@@ -105,9 +105,9 @@ private:
     if (node->op == NodeOp::Select)
       return value(node->operands[value(node->operands[0]) != 0 ? 1 : 2]);
     if (node->op == NodeOp::Clamp)
-      return std::max(value(node->operands[1]),
-                      std::min(value(node->operands[0]),
-                               value(node->operands[2])));
+      return std::max(
+          value(node->operands[1]),
+          std::min(value(node->operands[0]), value(node->operands[2])));
     if (node->operands.size() == 2)
       return applyTwo(node->op, value(node->operands[0]),
                       value(node->operands[1]));

@@ -191,8 +191,8 @@ struct Scheme {
   const Node *scale = nullptr, *softcap = nullptr, *bias = nullptr,
              *logit = nullptr, *mask = nullptr, *sink = nullptr;
   SourceRange actionRange, valueActionRange, scaleRange, softcapRange,
-      biasRange, logitRange, maskRange, sinkRange, readoutRange,
-      valueBiasRange, embedRange;
+      biasRange, logitRange, maskRange, sinkRange, readoutRange, valueBiasRange,
+      embedRange;
   const VectorInfo *valueBias = nullptr, *embed = nullptr;
   ReadoutName readout = ReadoutName::Softmax;
   const Node *beta = nullptr, *divisor = nullptr;

@@ -53,11 +53,10 @@ SchemeOp SchemeEmitter::run() {
     low = builder.getI64IntegerAttr(scheme.valueLanes->first);
     high = builder.getI64IntegerAttr(scheme.valueLanes->second);
   }
-  auto op = SchemeOp::create(builder, place(scheme.range),
-                             builder.getStringAttr(scheme.name),
-                             width(scheme.headIsOpen, scheme.head),
-                             width(scheme.valueIsOpen, scheme.value), low,
-                             high);
+  auto op = SchemeOp::create(
+      builder, place(scheme.range), builder.getStringAttr(scheme.name),
+      width(scheme.headIsOpen, scheme.head),
+      width(scheme.valueIsOpen, scheme.value), low, high);
   Block &body = op.getBody().emplaceBlock();
   enter(TokenId::None, &body, nullptr);
   builder.setInsertionPointToEnd(&body);
@@ -101,10 +100,10 @@ void SchemeEmitter::declareArguments() {
     auto type = ClockType::get(builder.getContext(),
                                getStorageType(clock.storage, builder),
                                std::max<int64_t>(clock.members, 0));
-    clocks[&clock] = ClockOp::create(
-        builder, place(clock.range), type, clock.name, clock.moving,
-        clock.rising, bound(clock.hasBounds, clock.bounds.lo),
-        bound(clock.hasBounds, clock.bounds.hi));
+    clocks[&clock] = ClockOp::create(builder, place(clock.range), type,
+                                     clock.name, clock.moving, clock.rising,
+                                     bound(clock.hasBounds, clock.bounds.lo),
+                                     bound(clock.hasBounds, clock.bounds.hi));
   }
   for (bool params : {false, true})
     for (const TensorInfo &tensor : scheme.tensors) {
@@ -119,7 +118,7 @@ void SchemeEmitter::declareArguments() {
         bool constant = axis.kind == AxisInfo::Constant;
         shape.push_back(constant ? axis.extent : ShapedType::kDynamic);
         extents.push_back(constant ? std::to_string(axis.extent)
-                          : axis.kind == AxisInfo::Heads    ? "H"
+                          : axis.kind == AxisInfo::Heads  ? "H"
                           : axis.kind == AxisInfo::Groups ? "G"
                                                           : "*");
       }
@@ -136,12 +135,12 @@ void SchemeEmitter::declareArguments() {
             bound(tensor.condition.has_value(), tensor.condition.value_or(0)),
             low, high);
       else
-        tensors[&tensor] = InputOp::create(
-            builder, loc, type, tensor.name,
-            tensor.rate == InputRate::Token      ? Per::Token
-            : tensor.rate == InputRate::Sequence ? Per::Sequence
-                                                 : Per::Call,
-            builder.getStrArrayAttr(axes), low, high);
+        tensors[&tensor] =
+            InputOp::create(builder, loc, type, tensor.name,
+                            tensor.rate == InputRate::Token      ? Per::Token
+                            : tensor.rate == InputRate::Sequence ? Per::Sequence
+                                                                 : Per::Call,
+                            builder.getStrArrayAttr(axes), low, high);
     }
 }
 
@@ -151,13 +150,10 @@ void SchemeEmitter::eraseUnused() {
   for (Operation &op :
        llvm::make_early_inc_range(llvm::reverse(*scopes.front().block))) {
     auto clock = dyn_cast<ClockOp>(op);
-    bool declaredPos =
-        clock && clock.getName() == "pos" && llvm::any_of(
-                                                 scheme.clocks,
-                                                 [](const ClockInfo &info) {
-                                                   return info.name == "pos" &&
-                                                          info.range.isValid();
-                                                 });
+    bool declaredPos = clock && clock.getName() == "pos" &&
+                       llvm::any_of(scheme.clocks, [](const ClockInfo &info) {
+                         return info.name == "pos" && info.range.isValid();
+                       });
     if (op.use_empty() && isa<ClockOp, ParamOp, InputOp>(op) && !declaredPos)
       op.erase();
   }
@@ -279,10 +275,9 @@ void SchemeEmitter::emitReadout() {
   Value beta = scheme.beta ? getReal(scheme.beta) : Value();
   Value divisor = scheme.divisor ? getReal(scheme.divisor) : Value();
   builder.setInsertionPointToEnd(scopes.front().block);
-  ReadoutKind kind = scheme.readout == ReadoutName::Softmax
-                         ? ReadoutKind::Softmax
-                     : scheme.readout == ReadoutName::Linear
-                         ? ReadoutKind::Linear
-                         : ReadoutKind::Delta;
+  ReadoutKind kind =
+      scheme.readout == ReadoutName::Softmax  ? ReadoutKind::Softmax
+      : scheme.readout == ReadoutName::Linear ? ReadoutKind::Linear
+                                              : ReadoutKind::Delta;
   ReadoutOp::create(builder, place(scheme.readoutRange), kind, beta, divisor);
 }

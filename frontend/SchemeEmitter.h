@@ -73,6 +73,8 @@ private:
 
   // --- EmitArithmetic.cpp
   mlir::Value makeArithmetic(const Node *node, mlir::Location loc);
+  mlir::Value makeModulo(const Node *node, mlir::Location loc);
+  mlir::Value makeLogic(const Node *node, mlir::Location loc);
   mlir::Value makePower(const Node *node, mlir::Location loc);
   mlir::Value makePowerOf(mlir::Value base, uint64_t exponent,
                           mlir::Location loc);

@@ -130,12 +130,10 @@ private:
     return boolean(eval(e, env), e, env);
   }
   /// A constant; `what` begins the message ("a width").
-  std::optional<Integer> evalInt(const Expr *e, Env &env,
-                                 llvm::StringRef what);
+  std::optional<Integer> evalInt(const Expr *e, Env &env, llvm::StringRef what);
   std::optional<int64_t> evalSize(const Expr *e, Env &env,
                                   llvm::StringRef what);
-  std::optional<double> evalReal(const Expr *e, Env &env,
-                                 llvm::StringRef what);
+  std::optional<double> evalReal(const Expr *e, Env &env, llvm::StringRef what);
   Meaning select(Scalar condition, Scalar yes, Scalar no, SourceRange range);
 
   // --- SemaArithmetic.cpp
@@ -177,9 +175,8 @@ private:
 
   // --- SemaCalls.cpp
   Meaning evalCall(const CallExpr *e, Env &env);
-  Meaning callFunction(const FunctionItem *item,
-                       llvm::ArrayRef<Argument> args, SourceRange call,
-                       SourceRange nameRange, Env &env);
+  Meaning callFunction(const FunctionItem *item, llvm::ArrayRef<Argument> args,
+                       SourceRange call, SourceRange nameRange, Env &env);
   Meaning runBody(const FunctionItem *item, Env &inner, SourceRange call);
   bool bindArguments(const Item *item, llvm::ArrayRef<Formal> formals,
                      llvm::ArrayRef<Argument> args, SourceRange nameRange,
@@ -193,8 +190,8 @@ private:
   Meaning coerce(Meaning value, NumberType type, const Expr *e, Env &env,
                  const std::string &what);
   Meaning coerceResult(Meaning value, const FunctionItem *item, Env &inner);
-  bool checkRequire(const RequireClause *clause, Env &env,
-                    llvm::StringRef name, SourceRange call);
+  bool checkRequire(const RequireClause *clause, Env &env, llvm::StringRef name,
+                    SourceRange call);
   /// Identity of a list of constant arguments; empty if some are none.
   std::string argumentKey(const llvm::StringMap<Binding> &args,
                           llvm::ArrayRef<Formal> formals) const;
@@ -262,6 +259,8 @@ private:
   bool declareName(SchemeState &state, const Name &name,
                    SchemeState::Entity entity);
   void declareTensors(SchemeState &state, const TensorClause *clause);
+  bool readTensor(const TensorClause *clause, TensorInfo &tensor, Env &env);
+  bool readContracts(const TensorClause *clause, TensorInfo &tensor, Env &env);
   bool readAxes(const TensorClause *clause, std::vector<AxisInfo> &out,
                 Env &env);
   std::optional<Interval> readRange(const RangeNode &range, Env &env);

@@ -2,10 +2,10 @@
 // The checker: arithmetic on numbers, folded where both sides are known.
 #include "frontend/Sema.h"
 
-#include "fmt/format.h"
-
 #include <cfloat>
 #include <cmath>
+
+#include "fmt/format.h"
 
 using namespace torsor;
 
@@ -25,9 +25,8 @@ Meaning Sema::evalBinary(const BinaryExpr *e, Env &env) {
                           ? "; a constant factor on both sides is written "
                             "gain(A, by = g)"
                           : ""));
-    return e->op == BinaryOp::Add
-               ? directSum({a.action, b.action}, e, env)
-               : product(a.action, b.action, e, env);
+    return e->op == BinaryOp::Add ? directSum({a.action, b.action}, e, env)
+                                  : product(a.action, b.action, e, env);
   }
   // What stands beside an error may have been meant to be an action too.
   if ((a.isPoison() && b.kind == Meaning::Action) ||
@@ -64,8 +63,7 @@ Meaning Sema::arithmetic(const BinaryExpr *e, Scalar a, Scalar b, Env &env) {
       a.node->type == NumberType::Int && b.node->type == NumberType::Int;
   if (e->op == BinaryOp::FloorDiv || e->op == BinaryOp::Mod) {
     if (!ints) {
-      const Expr *bad =
-          a.node->type != NumberType::Int ? e->left : e->right;
+      const Expr *bad = a.node->type != NumberType::Int ? e->left : e->right;
       return fail(env, bad->range, "type",
                   fmt::format("'{}' is for integers, but '{}' is real",
                               getSpelling(e->op).str(), quote(bad)));
@@ -119,13 +117,12 @@ bool Sema::powerIsSafe(const BinaryExpr *e, Scalar a, Scalar b, bool ints,
   if (ints && exponent->isConstant() &&
       exponent->integer.compare(Integer(4096)) > 0) {
     fail(env, e->right->range, "large",
-         fmt::format("the exponent {} is above 4096",
-                     printConstant(exponent)));
+         fmt::format("the exponent {} is above 4096", printConstant(exponent)));
     return false;
   }
-  bool whole = exponent->type == NumberType::Int ||
-               (exponent->isConstant() &&
-                exponent->real == std::trunc(exponent->real));
+  bool whole =
+      exponent->type == NumberType::Int ||
+      (exponent->isConstant() && exponent->real == std::trunc(exponent->real));
   if (a.isConstant() && exponent->isConstant()) {
     double base = a.node->asReal();
     if (base == 0 && exponent->asReal() < 0) {
@@ -177,9 +174,9 @@ Meaning Sema::foldInts(const BinaryExpr *e, const Integer &a, const Integer &b,
     break;
   }
   if (!result)
-    return fail(env, e->range, "large",
-                fmt::format("this int needs more than {} bits",
-                            Integer::maxBits));
+    return fail(
+        env, e->range, "large",
+        fmt::format("this int needs more than {} bits", Integer::maxBits));
   Interval range = Interval::exactly(*result);
   return {graph.integer(std::move(*result), e->range), range};
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The checker: the primitive blocks of actions.
-#include "frontend/Sema.h"
 #include "frontend/SemaBlocks.h"
 
-#include "fmt/format.h"
+#include "frontend/Sema.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <cmath>
+
+#include "fmt/format.h"
 
 using namespace torsor;
 using llvm::StringRef;
@@ -78,14 +80,14 @@ bool Sema::bindBlock(BlockCall &call, Env &env) {
   bool perLane = name == "gain" && !call.args.contains("by") &&
                  (call.args.contains("q") || call.args.contains("k"));
   for (StringRef formal : formals) {
-    bool optional = formal == "couple" ||
-                    (name == "gain" && (formal == "by" ? perLane
-                                        : formal != "A" ? !perLane : false));
+    bool optional =
+        formal == "couple" || (name == "gain" && (formal == "by"  ? perLane
+                                                  : formal != "A" ? !perLane
+                                                                  : false));
     if (optional || call.args.contains(formal))
       continue;
     fail(env, call.e->name.range, "missing",
-         fmt::format("'{}' needs its argument '{}'", name.str(),
-                     formal.str()));
+         fmt::format("'{}' needs its argument '{}'", name.str(), formal.str()));
     return false;
   }
   return true;
@@ -216,10 +218,10 @@ Meaning Sema::evalJordan(BlockCall &call, Env &env) {
   const Expr *orderExpr = call.args.lookup("order");
   std::optional<int64_t> order =
       evalSize(orderExpr, env, "the order of a Jordan block");
-  Meaning couple = call.args.contains("couple")
-                       ? evalRate(call, "couple", env)
-                       : Meaning(graph.real(1.0, call.e->range),
-                                 Interval::exactly(1.0));
+  Meaning couple =
+      call.args.contains("couple")
+          ? evalRate(call, "couple", env)
+          : Meaning(graph.real(1.0, call.e->range), Interval::exactly(1.0));
   if (base.isPoison() || !order || couple.isPoison())
     return Meaning();
   if (*order < 1)

@@ -3,11 +3,12 @@
 #include "frontend/Habits.h"
 #include "frontend/Sema.h"
 
-#include "fmt/format.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <cmath>
+
+#include "fmt/format.h"
 
 using namespace torsor;
 using llvm::StringRef;
@@ -18,10 +19,10 @@ Meaning Sema::evalCall(const CallExpr *e, Env &env) {
     return evalFunction(e, env);
   if (isBlockName(name))
     return evalBlock(e, env);
-  bool bound = env.locals.contains(name) ||
-               (env.scheme && env.seesScheme &&
-                env.scheme->names.contains(name)) ||
-               isAmbientName(name);
+  bool bound =
+      env.locals.contains(name) ||
+      (env.scheme && env.seesScheme && env.scheme->names.contains(name)) ||
+      isAmbientName(name);
   if (bound)
     return fail(env, e->range, "call",
                 fmt::format("'{0}' is not a function; an element is written "
@@ -53,11 +54,11 @@ static SourceRange originOf(const Expr *e, const Env &env) {
 }
 
 /// Matches arguments to formals by position (the first) and by name.
-static bool matchArguments(StringRef name, llvm::ArrayRef<Formal> formals,
-                           llvm::ArrayRef<Argument> args,
-                           llvm::StringMap<const Argument *> &out,
-                           llvm::function_ref<void(SourceRange, std::string)>
-                               error) {
+static bool
+matchArguments(StringRef name, llvm::ArrayRef<Formal> formals,
+               llvm::ArrayRef<Argument> args,
+               llvm::StringMap<const Argument *> &out,
+               llvm::function_ref<void(SourceRange, std::string)> error) {
   for (const Argument &arg : args) {
     size_t k = &arg - args.begin();
     StringRef key = arg.label.text;
@@ -223,9 +224,9 @@ Meaning Sema::fit(Meaning value, const TypeNode &type, const Expr *e, Env &env,
   if (!fitSize(type, vector->length, e, env, what, scope, typeFile))
     return Meaning();
   if (base == NumberType::Int && vector->type == NumberType::Real)
-    return fail(env, e->range, "type",
-                fmt::format("{} must be a vector of ints, but it holds reals",
-                            what));
+    return fail(
+        env, e->range, "type",
+        fmt::format("{} must be a vector of ints, but it holds reals", what));
   if (base == vector->type)
     return value;
   VectorInfo reals = *vector;
@@ -253,9 +254,9 @@ Meaning Sema::coerce(Meaning value, NumberType type, const Expr *e, Env &env,
   std::string must =
       fmt::format("{} must be {}", what, getTypeName(type).str());
   if (value.kind != Meaning::Number)
-    return fail(env, e->range, "type",
-                fmt::format("{}, but '{}' is {}", must, quote(e),
-                            describe(value)));
+    return fail(
+        env, e->range, "type",
+        fmt::format("{}, but '{}' is {}", must, quote(e), describe(value)));
   const Node *node = value.scalar.node;
   if (node->type == type)
     return value;
@@ -263,9 +264,9 @@ Meaning Sema::coerce(Meaning value, NumberType type, const Expr *e, Env &env,
     if (node->isConstant()) {
       double real = node->integer.toReal();
       if (std::isinf(real))
-        return fail(env, e->range, "range",
-                    fmt::format("'{}' is an int beyond the range of a real",
-                                quote(e)));
+        return fail(
+            env, e->range, "range",
+            fmt::format("'{}' is an int beyond the range of a real", quote(e)));
       return {graph.real(real, node->range), Interval::exactly(real)};
     }
     return {graph.make(NodeOp::ToReal, NumberType::Real, {node}, node->range),
@@ -376,8 +377,8 @@ Meaning Sema::coerceResult(Meaning value, const FunctionItem *item,
       return value;
     return fail(inner, item->value->range, "type",
                 fmt::format("'{}' promises {}, but its value is {}",
-                            item->name.text.str(),
-                            getTypeWord(type.base).str(), describe(value)));
+                            item->name.text.str(), getTypeWord(type.base).str(),
+                            describe(value)));
   }
   llvm::StringMap<Binding> scope = inner.locals;
   return fit(value, type, item->value, inner,

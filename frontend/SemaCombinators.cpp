@@ -86,8 +86,9 @@ Meaning Sema::evalGain(BlockCall &call, Env &env) {
   if (!call.args.contains("by"))
     return evalLaneGain(call, base.action, env);
   if (call.args.contains("q") || call.args.contains("k"))
-    return fail(env, call.e->range, "named",
-                "a gain is given as 'by', or per lane as 'q' and 'k', not both");
+    return fail(
+        env, call.e->range, "named",
+        "a gain is given as 'by', or per lane as 'q' and 'k', not both");
   Meaning by = evalRate(call, "by", env);
   if (base.isPoison() || by.isPoison())
     return Meaning();
@@ -192,8 +193,8 @@ Meaning Sema::evalAt(const AtExpr *e, Env &env) {
       return Meaning();
     node.query = query.scalar;
     node.key = key.scalar;
-    node.varies = (query.getVaries() | key.getVaries()) &
-                  ~(varies::query | varies::key);
+    node.varies =
+        (query.getVaries() | key.getVaries()) & ~(varies::query | varies::key);
   }
   node.width = base.action->width;
   node.kids = {base.action};

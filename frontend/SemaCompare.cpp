@@ -2,10 +2,11 @@
 // The checker: comparisons.
 #include "frontend/Sema.h"
 
-#include "fmt/format.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
+
+#include "fmt/format.h"
 
 using namespace torsor;
 
@@ -35,10 +36,9 @@ Meaning Sema::evalCompare(const CompareExpr *e, Env &env) {
 }
 
 static NodeOp getNodeOp(CompareOp op) {
-  static constexpr NodeOp ops[] = {NodeOp::Less,         NodeOp::LessEqual,
-                                   NodeOp::Greater,      NodeOp::GreaterEqual,
-                                   NodeOp::Equal,        NodeOp::NotEqual,
-                                   NodeOp::In};
+  static constexpr NodeOp ops[] = {
+      NodeOp::Less,  NodeOp::LessEqual, NodeOp::Greater, NodeOp::GreaterEqual,
+      NodeOp::Equal, NodeOp::NotEqual,  NodeOp::In};
   return ops[size_t(op)];
 }
 
@@ -123,8 +123,7 @@ Meaning Sema::compare(const CompareLink &link, Meaning a, Meaning b,
                        whole->range),
             {}};
   }
-  bool equality =
-      link.op == CompareOp::Equal || link.op == CompareOp::NotEqual;
+  bool equality = link.op == CompareOp::Equal || link.op == CompareOp::NotEqual;
   if (a.isBool()) {
     b = boolean(b, link.right, env);
     if (!equality)
@@ -139,8 +138,7 @@ Meaning Sema::compare(const CompareLink &link, Meaning a, Meaning b,
   const Node *x = a.scalar.node, *y = b.scalar.node;
   if (a.isConstant() && b.isConstant())
     return {graph.truth(holds(link.op, orderOf(x, y)), whole->range), {}};
-  if (equality &&
-      (x->type == NumberType::Real || y->type == NumberType::Real))
+  if (equality && (x->type == NumberType::Real || y->type == NumberType::Real))
     return fail(env, whole->range, "real-equal",
                 fmt::format("'{}' between reals depends on rounding; compare "
                             "integers, or use a bound",
@@ -148,8 +146,8 @@ Meaning Sema::compare(const CompareLink &link, Meaning a, Meaning b,
   if (!a.isBool() && env.where != Where::Mask)
     if (auto decided = decide(link.op, a.scalar.range, b.scalar.range))
       return {graph.truth(*decided, whole->range), {}};
-  const Node *made = graph.make(getNodeOp(link.op), NumberType::Bool, {x, y},
-                                whole->range);
+  const Node *made =
+      graph.make(getNodeOp(link.op), NumberType::Bool, {x, y}, whole->range);
   if (!fitsRunTime(made, whole, env))
     return Meaning();
   return {made, {}};

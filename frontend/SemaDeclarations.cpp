@@ -2,8 +2,9 @@
 // The checker: what a scheme declares: lets, tensors and clocks.
 #include "frontend/Sema.h"
 
-#include "fmt/format.h"
 #include "llvm/ADT/STLExtras.h"
+
+#include "fmt/format.h"
 
 using namespace torsor;
 using llvm::StringRef;
@@ -132,8 +133,8 @@ bool Sema::readAxes(const TensorClause *clause, std::vector<AxisInfo> &out,
       out.push_back({AxisInfo::Heads, 0});
     } else if (name && name->text == "G") {
       out.push_back({AxisInfo::Groups, 0});
-    } else if (name && (name->text == "B" || name->text == "L" ||
-                        name->text == "T")) {
+    } else if (name &&
+               (name->text == "B" || name->text == "L" || name->text == "T")) {
       fail(env, name->range, "axis",
            fmt::format("'{}' is not an axis here: batch and sequence are never "
                        "written; say 'per token' or 'per sequence'",
@@ -186,10 +187,39 @@ static std::optional<InputRate> readRate(const TensorClause *clause) {
   return std::nullopt;
 }
 
-void Sema::declareTensors(SchemeState &state, const TensorClause *clause) {
-  Env env = makeClauseEnv(state, Where::Tensor);
+static bool isSquare(llvm::ArrayRef<AxisInfo> axes) {
+  return axes.size() == 2 && axes[0].kind == AxisInfo::Constant &&
+         axes[1].kind == AxisInfo::Constant && axes[0].extent == axes[1].extent;
+}
+
+bool Sema::readContracts(const TensorClause *clause, TensorInfo &tensor,
+                         Env &env) {
   bool valid = true;
-  TensorInfo tensor;
+  if (clause->bounds.lo) {
+    auto bounds = readRange(clause->bounds, env);
+    valid &= bounds.has_value();
+    tensor.bounds = bounds.value_or(Interval());
+    tensor.hasBounds = true;
+  }
+  tensor.orthogonal = clause->orthogonal;
+  if (clause->condition) {
+    tensor.condition = evalReal(clause->condition, env, "the condition bound");
+    valid &= tensor.condition.has_value();
+    if (tensor.condition &&
+        !(*tensor.condition >= 1 && *tensor.condition <= 1000)) {
+      fail(env, clause->condition->range, "basis",
+           fmt::format("a basis must have a condition number of at most 1000 "
+                       "to keep f32 results, but the bound is {}",
+                       printNumber(*tensor.condition)));
+      valid = false;
+    }
+  }
+  return valid;
+}
+
+bool Sema::readTensor(const TensorClause *clause, TensorInfo &tensor,
+                      Env &env) {
+  bool valid = true;
   if (auto storage = parseStorage(clause->storage.text)) {
     tensor.storage = *storage;
   } else {
@@ -209,34 +239,21 @@ void Sema::declareTensors(SchemeState &state, const TensorClause *clause) {
                      clause->per.text.str()));
     valid = false;
   }
-  if (clause->bounds.lo) {
-    auto bounds = readRange(clause->bounds, env);
-    valid &= bounds.has_value();
-    tensor.bounds = bounds.value_or(Interval());
-    tensor.hasBounds = true;
+  valid &= readContracts(clause, tensor, env);
+  if (valid && (tensor.orthogonal || tensor.condition) &&
+      !isSquare(tensor.axes)) {
+    fail(env, clause->storage.range, "basis",
+         "'orthogonal' and 'condition' belong to a square param, as f32[64, "
+         "64]");
+    valid = false;
   }
-  tensor.orthogonal = clause->orthogonal;
-  if (clause->condition) {
-    tensor.condition = evalReal(clause->condition, env, "the condition bound");
-    valid &= tensor.condition.has_value();
-    if (tensor.condition && !(*tensor.condition >= 1 &&
-                              *tensor.condition <= 1000)) {
-      fail(env, clause->condition->range, "basis",
-           fmt::format("a basis must have a condition number of at most 1000 "
-                       "to keep f32 results, but the bound is {}",
-                       printNumber(*tensor.condition)));
-      valid = false;
-    }
-  }
-  if ((tensor.orthogonal || tensor.condition) && valid &&
-      !(tensor.axes.size() == 2 &&
-        tensor.axes[0].kind == AxisInfo::Constant &&
-        tensor.axes[1].kind == AxisInfo::Constant &&
-        tensor.axes[0].extent == tensor.axes[1].extent))
-    valid = !fail(env, clause->storage.range, "basis",
-                  "'orthogonal' and 'condition' belong to a square param, as "
-                  "f32[64, 64]")
-                 .isPoison();
+  return valid;
+}
+
+void Sema::declareTensors(SchemeState &state, const TensorClause *clause) {
+  Env env = makeClauseEnv(state, Where::Tensor);
+  TensorInfo tensor;
+  bool valid = readTensor(clause, tensor, env);
   for (const Name &name : clause->names) {
     tensor.name = name.text.str();
     tensor.range = name.range;
@@ -249,91 +266,13 @@ void Sema::declareTensors(SchemeState &state, const TensorClause *clause) {
       } else {
         Node node{.op = NodeOp::Read, .type = getNumberType(tensor.storage)};
         node.tensor = made;
-        node.varies = tensor.rate == InputRate::Call ? varies::call
-                      : tensor.rate == InputRate::Sequence
-                          ? varies::sequence
-                          : varies::loaded;
+        node.varies = tensor.rate == InputRate::Call       ? varies::call
+                      : tensor.rate == InputRate::Sequence ? varies::sequence
+                                                           : varies::loaded;
         node.range = name.range;
         entity.value = {graph.intern(std::move(node)), tensor.bounds};
       }
     }
     declareName(state, name, entity);
   }
-}
-
-void Sema::declareClocks(SchemeState &state, const ClockClause *clause) {
-  Env env = makeClauseEnv(state, Where::Clock);
-  for (const ClockBinder &binder : clause->binders)
-    if (binder.name.text != "pos")
-      declareClock(state, clause, binder, env);
-}
-
-void Sema::declareClock(SchemeState &state, const ClockClause *clause,
-                        const ClockBinder &binder, Env &env) {
-  bool isPos = binder.name.text == "pos", valid = true;
-  ClockInfo clock;
-  clock.name = binder.name.text.str();
-  clock.range = binder.name.range;
-  clock.running = clause->value != nullptr;
-  clock.moving = clause->moving;
-  clock.rising = clause->rising;
-  clock.monotone = isPos || clause->rising;
-  if (isPos && clock.running) {
-    fail(env, binder.name.range, "pos",
-         "'pos' is given by the call; define a running sum under another name");
-    return;
-  }
-  // Names of tensors and other clocks are read later; `pos` is read first.
-  if (isPos && state.pos) {
-    report(env, binder.name.range, "twice", "'pos' is declared twice")
-        .note(state.pos->range, "first declared here");
-    return;
-  }
-  if (binder.bound) {
-    auto members = evalSize(binder.bound, env, "the number of clocks");
-    valid &= members.has_value();
-    if (members && (*members < 1 || *members > 65536 || isPos)) {
-      fail(env, binder.bound->range, isPos ? "pos" : "large",
-           isPos ? "'pos' is one clock, not a family"
-                 : fmt::format("a family has 1 to 65536 clocks, not {}",
-                               *members));
-      valid = false;
-    }
-    clock.members = members.value_or(1);
-    clock.indexName = binder.index.text.str();
-  }
-  auto storage = clause->storage ? parseStorage(clause->storage.text)
-                                 : std::optional(Storage::I32);
-  bool stored = storage && (*storage == Storage::I32 ||
-                            *storage == Storage::I64 ||
-                            *storage == Storage::F32 ||
-                            *storage == Storage::F64);
-  if (!stored) {
-    fail(env, clause->storage.range, "storage",
-         fmt::format("a clock is stored as i32, i64, f32 or f64, not as '{}'",
-                     clause->storage.text.str()));
-    valid = false;
-  }
-  clock.storage = clock.running ? Storage::F64 : storage.value_or(Storage::I32);
-  clock.type = getNumberType(clock.storage);
-  if (isPos)
-    clock.bounds = {0, Interval::inf};
-  if (clause->bounds.lo) {
-    auto bounds = readRange(clause->bounds, env);
-    valid &= bounds.has_value();
-    clock.bounds = bounds.value_or(clock.bounds);
-    clock.hasBounds = true;
-  }
-  if (clock.moving)
-    clock.varies = varies::moving;
-  state.scheme.clocks.push_back(std::move(clock));
-  ClockInfo *made = &state.scheme.clocks.back();
-  if (isPos) {
-    state.pos = made;
-    return;
-  }
-  SchemeState::Entity entity;
-  if (valid)
-    entity.value = ClockRef{made};
-  declareName(state, binder.name, entity);
 }

@@ -20,8 +20,7 @@ Meaning Sema::eval(const Expr *e, Env &env) {
   ++depth;
   Meaning value = evalDispatch(e, env);
   --depth;
-  if (value.kind == Meaning::Number &&
-      value.scalar.node->height > heightLimit)
+  if (value.kind == Meaning::Number && value.scalar.node->height > heightLimit)
     return fail(env, e->range, "large",
                 "this expression nests too deeply once its definitions are "
                 "written out; shorten the chain");
@@ -33,9 +32,9 @@ Meaning Sema::evalDispatch(const Expr *e, Env &env) {
   case ExprKind::Int: {
     auto value = Integer::parse(llvm::cast<IntExpr>(e)->digits);
     if (!value)
-      return fail(env, e->range, "large",
-                  fmt::format("this int needs more than {} bits",
-                              Integer::maxBits));
+      return fail(
+          env, e->range, "large",
+          fmt::format("this int needs more than {} bits", Integer::maxBits));
     Interval range = Interval::exactly(*value);
     return {graph.integer(std::move(*value), e->range), range};
   }
@@ -118,8 +117,7 @@ Meaning Sema::boolean(Meaning value, const Expr *e, Env &env) {
 
 std::optional<Integer> Sema::evalInt(const Expr *e, Env &env,
                                      llvm::StringRef what) {
-  Meaning value =
-      coerce(eval(e, env), NumberType::Int, e, env, what.str());
+  Meaning value = coerce(eval(e, env), NumberType::Int, e, env, what.str());
   if (value.isPoison())
     return std::nullopt;
   if (!value.isConstant()) {
@@ -143,8 +141,7 @@ std::optional<int64_t> Sema::evalSize(const Expr *e, Env &env,
 
 std::optional<double> Sema::evalReal(const Expr *e, Env &env,
                                      llvm::StringRef what) {
-  Meaning value =
-      coerce(eval(e, env), NumberType::Real, e, env, what.str());
+  Meaning value = coerce(eval(e, env), NumberType::Real, e, env, what.str());
   if (value.isPoison())
     return std::nullopt;
   if (!value.isConstant()) {
@@ -201,8 +198,8 @@ Meaning Sema::select(Scalar condition, Scalar yes, Scalar no,
                      SourceRange range) {
   NumberType type =
       yes.node->type == no.node->type ? yes.node->type : NumberType::Real;
-  return {graph.make(NodeOp::Select, type,
-                     {condition.node, yes.node, no.node}, range),
+  return {graph.make(NodeOp::Select, type, {condition.node, yes.node, no.node},
+                     range),
           joined(yes.range, no.range)};
 }
 
@@ -244,8 +241,8 @@ Meaning Sema::evalIf(const IfExpr *e, Env &env) {
                   "a choice between run-time vectors is made per element: "
                   "[for p < n: if … then … else …]");
     VectorInfo vector;
-    vector.type = a.vector->type == b.vector->type ? a.vector->type
-                                                   : NumberType::Real;
+    vector.type =
+        a.vector->type == b.vector->type ? a.vector->type : NumberType::Real;
     vector.length = a.vector->length;
     for (int64_t p = 0; p != vector.length; ++p)
       vector.elements.push_back(select(condition.scalar, a.vector->elements[p],
@@ -276,7 +273,8 @@ Meaning Sema::evalKnownIf(const IfExpr *e, bool taken, Env &env) {
     return value;
   if (value.kind == other.kind && value.isBool() == other.isBool())
     return value;
-  return fail(env, e->range, "type",
-              fmt::format("the branches are {} and {}; both must be of one type",
-                          describe(value), describe(other)));
+  return fail(
+      env, e->range, "type",
+      fmt::format("the branches are {} and {}; both must be of one type",
+                  describe(value), describe(other)));
 }

@@ -4,11 +4,12 @@
 #include "frontend/Prelude.h"
 #include "frontend/Sema.h"
 
-#include "fmt/format.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+
+#include "fmt/format.h"
 
 using namespace torsor;
 
@@ -21,8 +22,8 @@ torsor::checkFile(std::shared_ptr<const SourceFile> source,
                   const CheckOptions &options, DiagnosticList &diagnostics,
                   std::shared_ptr<const SourceFile> prelude) {
   if (!prelude) {
-    auto builtIn = std::make_shared<SourceFile>("prelude.torsor",
-                                                getPreludeText().str());
+    auto builtIn =
+        std::make_shared<SourceFile>("prelude.torsor", getPreludeText().str());
     builtIn->setPrelude();
     prelude = std::move(builtIn);
   }
@@ -216,8 +217,8 @@ void Sema::checkSettings() {
       file->source = std::make_shared<SourceFile>("--set", setting.name);
       SourceRange range{file->source.get(), 0, uint32_t(setting.name.size())};
       out.files.push_back(std::move(file));
-      diagnostics.error(range, "named",
-                        fmt::format("no scheme here takes an argument '{}'",
-                                    setting.name));
+      diagnostics.error(
+          range, "named",
+          fmt::format("no scheme here takes an argument '{}'", setting.name));
     }
 }

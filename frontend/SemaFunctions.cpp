@@ -2,9 +2,9 @@
 // The checker: primitive functions on numbers.
 #include "frontend/Sema.h"
 
-#include "fmt/format.h"
-
 #include <cmath>
+
+#include "fmt/format.h"
 
 using namespace torsor;
 using llvm::StringRef;
@@ -19,9 +19,9 @@ Meaning Sema::evalFunction(const CallExpr *e, Env &env) {
   StringRef name = e->name.text;
   for (const Argument &arg : e->args)
     if (arg.label)
-      return fail(env, arg.range, "named",
-                  fmt::format("'{}' takes its arguments without names",
-                              name.str()));
+      return fail(
+          env, arg.range, "named",
+          fmt::format("'{}' takes its arguments without names", name.str()));
   size_t want = countArguments(name), given = e->args.size();
   if (given != want)
     return fail(env, e->range, "call",
@@ -81,8 +81,7 @@ Meaning Sema::applyReal(const RealFunction &f, Scalar x, const CallExpr *e,
                         Env &env) {
   if (auto domain = domainOf(f.op)) {
     auto [least, closed] = *domain;
-    bool inside =
-        x.range.lo > least || (closed && x.range.lo == least);
+    bool inside = x.range.lo > least || (closed && x.range.lo == least);
     if (!inside && x.isConstant())
       return fail(env, e->range, "domain",
                   fmt::format("'{}' of {} is not a number", f.name.str(),
@@ -136,11 +135,11 @@ Meaning Sema::applyILog2(const CallExpr *e, Scalar x, Env &env) {
                 fmt::format("'ilog2' takes an int, but '{}' is real",
                             quote(arg.value)));
   if (x.range.lo < 1)
-    return fail(env, arg.range, "domain",
-                fmt::format("'ilog2' takes a positive int, but '{}' may be {}",
-                            quote(arg.value),
-                            x.isConstant() ? printConstant(x.node)
-                                           : "less than 1"));
+    return fail(
+        env, arg.range, "domain",
+        fmt::format("'ilog2' takes a positive int, but '{}' may be {}",
+                    quote(arg.value),
+                    x.isConstant() ? printConstant(x.node) : "less than 1"));
   if (x.isConstant()) {
     Integer value(int64_t(x.node->integer.log2()));
     return {graph.integer(value, e->range), Interval::exactly(value)};
@@ -174,26 +173,25 @@ Meaning Sema::applyExtremum(const CallExpr *e, llvm::ArrayRef<Scalar> args,
                             printConstant(args[1].node),
                             printConstant(args[2].node)));
   if (constant) {
-    const Node *value =
-        isClamp ? pick(false, args[1].node, pick(true, args[0].node,
-                                                 args[2].node))
-                : pick(isMin, args[0].node, args[1].node);
+    const Node *value = isClamp ? pick(false, args[1].node,
+                                       pick(true, args[0].node, args[2].node))
+                                : pick(isMin, args[0].node, args[1].node);
     if (ints)
       return {value, Interval::exactly(value->integer)};
     return constantReal(value->asReal(), e->range, env);
   }
-  Interval range = isClamp ? clamped(args[0].range, args[1].range,
-                                     args[2].range)
+  Interval range = isClamp
+                       ? clamped(args[0].range, args[1].range, args[2].range)
                    : isMin ? minimum(args[0].range, args[1].range)
                            : maximum(args[0].range, args[1].range);
   llvm::SmallVector<const Node *, 3> nodes;
   for (const Scalar &arg : args)
     nodes.push_back(arg.node);
-  const Node *made = graph.make(isClamp ? NodeOp::Clamp
-                                : isMin ? NodeOp::Min
-                                        : NodeOp::Max,
-                                ints ? NumberType::Int : NumberType::Real,
-                                nodes, e->range);
+  const Node *made =
+      graph.make(isClamp ? NodeOp::Clamp
+                 : isMin ? NodeOp::Min
+                         : NodeOp::Max,
+                 ints ? NumberType::Int : NumberType::Real, nodes, e->range);
   if (!fitsRunTime(made, e, env))
     return Meaning();
   return {made, range};

@@ -2,10 +2,11 @@
 // The checker: elements of vectors and tensors, readings of clocks.
 #include "frontend/Sema.h"
 
-#include "fmt/format.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
+
+#include "fmt/format.h"
 
 using namespace torsor;
 
@@ -85,8 +86,8 @@ Meaning Sema::indexVector(const VectorInfo *vector, const IndexExpr *e,
                 fmt::format("a vector takes one index, but {} are given",
                             e->indices.size()));
   const Expr *at = e->indices.front();
-  Meaning index = coerce(evalNumber(at, env), NumberType::Int, at, env,
-                         "an index");
+  Meaning index =
+      coerce(evalNumber(at, env), NumberType::Int, at, env, "an index");
   if (index.isPoison() ||
       !isInside(index.scalar, {AxisInfo::Constant, vector->length}, at, env))
     return Meaning();
@@ -210,10 +211,10 @@ Meaning Sema::clockDifference(ClockRef ref, bool age, SourceRange range,
 Meaning Sema::indexTokenVector(bool isKey, const IndexExpr *e, Env &env) {
   const char *name = isKey ? "k" : "q";
   // What the clause may read: the table of section 5.
-  bool allowed = env.where == Where::Bias || env.where == Where::Logit ||
-                 env.where == Where::ValueBias || env.where == Where::Let ||
-                 ((env.where == Where::Scale || env.where == Where::Sink) &&
-                  !isKey);
+  bool allowed =
+      env.where == Where::Bias || env.where == Where::Logit ||
+      env.where == Where::ValueBias || env.where == Where::Let ||
+      ((env.where == Where::Scale || env.where == Where::Sink) && !isKey);
   if (!allowed && env.scheme && !allUnchecked &&
       !env.scheme->toldOfContent.insert(env.where).second)
     return Meaning();
@@ -229,9 +230,9 @@ Meaning Sema::indexTokenVector(bool isKey, const IndexExpr *e, Env &env) {
                 "the head width must be known here; write 'head n'");
   TokenId token = tokenOf(index.scalar);
   if (token == TokenId::None || isKey == (token == TokenId::Query))
-    return fail(env, e->range, "token",
-                fmt::format("'{0}' is read as {0}[{1}]", name,
-                            isKey ? "j" : "i"));
+    return fail(
+        env, e->range, "token",
+        fmt::format("'{0}' is read as {0}[{1}]", name, isKey ? "j" : "i"));
   Node node{.op = NodeOp::TokenVector, .type = NumberType::Real};
   node.token = token;
   node.after = isKey;

@@ -3,9 +3,9 @@
 #include "frontend/Habits.h"
 #include "frontend/Sema.h"
 
-#include "fmt/format.h"
-
 #include <numbers>
+
+#include "fmt/format.h"
 
 using namespace torsor;
 using llvm::StringRef;
@@ -15,6 +15,10 @@ Meaning Sema::unknown(StringRef name, SourceRange range, Env &env,
   // A definition that could not be read may have given the name.
   if (broken)
     return Meaning();
+  std::string text = fmt::format("unknown {} '{}'", what.str(), name.str());
+  // Nobody will read it: no need to search for what was meant.
+  if (diagnostics.getErrorCount() >= DiagnosticList::errorLimit)
+    return fail(env, range, "unknown", std::move(text));
   std::vector<StringRef> pool;
   for (const auto &entry : env.locals)
     pool.push_back(entry.getKey());
@@ -24,12 +28,9 @@ Meaning Sema::unknown(StringRef name, SourceRange range, Env &env,
   for (const auto *table : {&items, &preludeItems})
     for (const auto &entry : *table)
       pool.push_back(entry.getKey());
-  for (auto names :
-       {getAmbientNames(), getFunctionNames(), getBlockNames()})
+  for (auto names : {getAmbientNames(), getFunctionNames(), getBlockNames()})
     pool.insert(pool.end(), names.begin(), names.end());
   std::sort(pool.begin(), pool.end());
-  std::string text =
-      fmt::format("unknown {} '{}'", what.str(), name.str());
   StringRef near = getNearest(name, pool), hint = getHabitHint(name);
   if (!hint.empty())
     text += "; " + hint.str();
@@ -46,9 +47,9 @@ bool Sema::mayDefine(const Env &env, const Name &name) {
     return true;
   StringRef meaning = describeBuiltin(name.text);
   report(env, name.range, "taken",
-         fmt::format("'{}' is built in{} and cannot be defined again",
-                     name.text.str(),
-                     meaning.empty() ? "" : fmt::format(" ({})", meaning.str())));
+         fmt::format(
+             "'{}' is built in{} and cannot be defined again", name.text.str(),
+             meaning.empty() ? "" : fmt::format(" ({})", meaning.str())));
   return false;
 }
 
@@ -142,25 +143,84 @@ struct Leaf {
 
 constexpr double inf = Interval::inf;
 constexpr Leaf leaves[] = {
-    {"i", NodeOp::Index, NumberType::Int, TokenId::Query, varies::query,
+    {"i",
+     NodeOp::Index,
+     NumberType::Int,
+     TokenId::Query,
+     varies::query,
      {0, inf}},
     {"j", NodeOp::Index, NumberType::Int, TokenId::Key, varies::key, {0, inf}},
     {"h", NodeOp::Head, NumberType::Int, TokenId::None, varies::head, {0, inf}},
-    {"g", NodeOp::Group, NumberType::Int, TokenId::None, varies::group,
+    {"g",
+     NodeOp::Group,
+     NumberType::Int,
+     TokenId::None,
+     varies::group,
      {0, inf}},
-    {"H", NodeOp::Heads, NumberType::Int, TokenId::None, varies::call,
+    {"H",
+     NodeOp::Heads,
+     NumberType::Int,
+     TokenId::None,
+     varies::call,
      {1, inf}},
-    {"G", NodeOp::Groups, NumberType::Int, TokenId::None, varies::call,
+    {"G",
+     NodeOp::Groups,
+     NumberType::Int,
+     TokenId::None,
+     varies::call,
      {1, inf}},
-    {"N", NodeOp::Length, NumberType::Int, TokenId::None, varies::sequence,
+    {"N",
+     NodeOp::Length,
+     NumberType::Int,
+     TokenId::None,
+     varies::sequence,
      {0, inf}},
-    {"score", NodeOp::Score, NumberType::Real, TokenId::None,
+    {"score",
+     NodeOp::Score,
+     NumberType::Real,
+     TokenId::None,
      varies::query | varies::key | varies::content | varies::head |
          varies::score,
      {-inf, inf}},
-    {"total", NodeOp::Total, NumberType::Real, TokenId::None,
+    {"total",
+     NodeOp::Total,
+     NumberType::Real,
+     TokenId::None,
      varies::query | varies::content | varies::head,
      {-inf, inf}}};
+
+/// Why a scheme's name is not known in a clause, or "".
+std::string findAmbientFault(StringRef name, Where where) {
+  if (name == "score" && where != Where::Logit)
+    return "'score' is the logit before scale and softcap, and is known only "
+           "in the clause 'logit'";
+  if (name == "total" && where != Where::Divisor)
+    return "'total' is the sum of a row's scores, and is known only after "
+           "'readout linear /'";
+  if ((name == "D" || name == "V") && where == Where::Head)
+    return fmt::format("'{}' is what 'head' says, and is not known there",
+                       name.str());
+  bool oneToken = where == Where::Embed;
+  if (oneToken && (name == "i" || name == "h" || name == "g" || name == "H" ||
+                   name == "G" || name == "N"))
+    return fmt::format("'{}' has no meaning in 'embed': one token is seen "
+                       "there, as 'j' and 't'",
+                       name.str());
+  return "";
+}
+
+/// D or V: a constant, unless the compile command is to say it.
+Meaning readWidth(NodeGraph &graph, const Scheme &scheme, bool head,
+                  SourceRange at) {
+  if (head ? scheme.headIsOpen : scheme.valueIsOpen) {
+    Node node{.op = head ? NodeOp::Width : NodeOp::ValueWidth,
+              .type = NumberType::Int};
+    node.range = at;
+    return {graph.intern(std::move(node)), {1, 1024}};
+  }
+  int64_t width = head ? scheme.head : scheme.value;
+  return {graph.integer(width, at), Interval::exactly(Integer(width))};
+}
 
 } // namespace
 
@@ -193,21 +253,8 @@ Meaning Sema::evalAmbient(StringRef name, const NameExpr *e, Env &env) {
                 fmt::format("'{}' is known only where a scheme is evaluated",
                             name.str()));
   }
-  if (name == "score" && env.where != Where::Logit)
-    return fail(env, at, "ambient",
-                "'score' is the logit before scale and softcap, and is known "
-                "only in the clause 'logit'");
-  if (name == "total" && env.where != Where::Divisor)
-    return fail(env, at, "ambient",
-                "'total' is the sum of a row's scores, and is known only after "
-                "'readout linear /'");
-  bool oneToken = env.where == Where::Embed;
-  if (oneToken && (name == "i" || name == "h" || name == "g" || name == "H" ||
-                   name == "G" || name == "N"))
-    return fail(env, at, "ambient",
-                fmt::format("'{}' has no meaning in 'embed': one token is seen "
-                            "there, as 'j' and 't'",
-                            name.str()));
+  if (std::string fault = findAmbientFault(name, env.where); !fault.empty())
+    return fail(env, at, "ambient", fault);
   for (const Leaf &leaf : leaves)
     if (leaf.name == name) {
       Node node{.op = leaf.op, .type = leaf.type};
@@ -216,23 +263,8 @@ Meaning Sema::evalAmbient(StringRef name, const NameExpr *e, Env &env) {
       node.range = at;
       return {graph.intern(std::move(node)), leaf.range};
     }
-  Scheme &scheme = env.scheme->scheme;
-  if (name == "D" || name == "V") {
-    if (env.where == Where::Head)
-      return fail(env, at, "ambient",
-                  fmt::format("'{}' is what 'head' says, and is not known there",
-                              name.str()));
-    bool head = name == "D";
-    if (head ? scheme.headIsOpen : scheme.valueIsOpen) {
-      // The compile command will say; until then it is no constant.
-      Node node{.op = head ? NodeOp::Width : NodeOp::ValueWidth,
-                .type = NumberType::Int};
-      node.range = at;
-      return {graph.intern(std::move(node)), {1, 1024}};
-    }
-    int64_t width = head ? scheme.head : scheme.value;
-    return {graph.integer(width, at), Interval::exactly(Integer(width))};
-  }
+  if (name == "D" || name == "V")
+    return readWidth(graph, env.scheme->scheme, name == "D", at);
   ClockRef pos{env.scheme->pos};
   if (name == "s" || name == "t")
     return readClock(pos, name == "s" ? TokenId::Query : TokenId::Key, at, env);
@@ -274,7 +306,7 @@ static bool isBeingEvaluated(const void *definition, const Env &env) {
 
 Meaning Sema::inlineLet(const LetItem *let, SourceRange use, Env &env) {
   auto key = std::make_pair(static_cast<const void *>(let), env.where);
-  auto *kept = env.scheme ? &env.scheme->letValues
+  auto *kept = env.scheme  ? &env.scheme->letValues
                : env.layer ? nullptr // may read the layer
                            : &fileLetValues;
   if (kept)

@@ -2,11 +2,12 @@
 // Messages of the checker, its budgets, and how values read in messages.
 #include "frontend/Sema.h"
 
-#include "fmt/format.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <cmath>
+
+#include "fmt/format.h"
 
 using namespace torsor;
 
@@ -83,10 +84,11 @@ bool Sema::spend(const Env &env, SourceRange range, uint64_t count) {
   unsigned values = valuesUnchecked, all = allUnchecked;
   valuesUnchecked = allUnchecked = 0;
   report(env, range, "large",
-         slow ? "the constants of this file take more than 10 million steps to "
-                "evaluate; make its sums and lists shorter"
-              : "the constants of this file take more than 64 MB; make its sums "
-                "and lists shorter");
+         slow
+             ? "the constants of this file take more than 10 million steps to "
+               "evaluate; make its sums and lists shorter"
+             : "the constants of this file take more than 64 MB; make its sums "
+               "and lists shorter");
   valuesUnchecked = values;
   allUnchecked = all;
   return false;
@@ -188,10 +190,10 @@ Varies Meaning::getVaries() const {
 
 llvm::StringRef torsor::getSpelling(Where where) {
   static constexpr llvm::StringLiteral names[] = {
-      "file",  "stack",  "let",          "require", "head",    "value",
-      "clock", "param",  "norm",         "readout", "readout", "action",
+      "file",         "stack", "let",     "require", "head",    "value",
+      "clock",        "param", "norm",    "readout", "readout", "action",
       "value_action", "scale", "softcap", "logit",   "bias",    "value_bias",
-      "mask",  "sink",   "embed"};
+      "mask",         "sink",  "embed"};
   static_assert(std::size(names) == size_t(Where::Embed) + 1);
   return names[size_t(where)];
 }

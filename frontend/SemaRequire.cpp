@@ -2,8 +2,9 @@
 // The checker: contracts of definitions and schemes.
 #include "frontend/Sema.h"
 
-#include "fmt/format.h"
 #include "llvm/ADT/STLExtras.h"
+
+#include "fmt/format.h"
 
 using namespace torsor;
 using llvm::StringRef;
@@ -119,8 +120,7 @@ bool Sema::checkRequire(const RequireClause *clause, Env &env, StringRef name,
   std::string but;
   size_t shown = 0;
   for (StringRef argument : finder.found) {
-    std::string value =
-        showArgument(env.locals.find(argument)->second.value);
+    std::string value = showArgument(env.locals.find(argument)->second.value);
     if (value.empty() || shown == 3)
       continue;
     but += fmt::format("{}{} is {}", shown++ ? " and " : ", but ",

@@ -3,9 +3,48 @@
 // or a scheme that waits for its arguments, is still written in known names.
 #include "frontend/Sema.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include "fmt/format.h"
 
 using namespace torsor;
+
+/// Calls `visit` for the parts of an expression that bind no name of it.
+static void visitParts(const Expr *e,
+                       llvm::function_ref<void(const Expr *)> visit) {
+  if (auto *call = llvm::dyn_cast<CallExpr>(e)) {
+    for (const Argument &arg : call->args)
+      visit(arg.value);
+  } else if (auto *index = llvm::dyn_cast<IndexExpr>(e)) {
+    visit(index->value);
+    llvm::for_each(index->indices, visit);
+  } else if (auto *list = llvm::dyn_cast<ListExpr>(e)) {
+    llvm::for_each(list->items, visit);
+  } else if (auto *choice = llvm::dyn_cast<IfExpr>(e)) {
+    visit(choice->condition);
+    visit(choice->yes);
+    visit(choice->no);
+  } else if (auto *binary = llvm::dyn_cast<BinaryExpr>(e)) {
+    visit(binary->left);
+    visit(binary->right);
+  } else if (auto *compare = llvm::dyn_cast<CompareExpr>(e)) {
+    visit(compare->first);
+    for (const CompareLink &link : compare->links)
+      visit(link.right);
+  } else if (auto *no = llvm::dyn_cast<NotExpr>(e)) {
+    visit(no->value);
+  } else if (auto *minus = llvm::dyn_cast<NegateExpr>(e)) {
+    visit(minus->value);
+  } else if (auto *at = llvm::dyn_cast<AtExpr>(e)) {
+    for (const Expr *part : {at->value, at->clock, at->query, at->key})
+      visit(part);
+  } else if (auto *loop = llvm::dyn_cast<ForExpr>(e)) {
+    visit(loop->bound);
+  } else if (auto *sum = llvm::dyn_cast<SumExpr>(e)) {
+    visit(sum->lo);
+    visit(sum->hi);
+  }
+}
 
 void Sema::resolveNames(const Expr *e, Env &env, llvm::StringSet<> &bound) {
   if (!e)
@@ -13,85 +52,22 @@ void Sema::resolveNames(const Expr *e, Env &env, llvm::StringSet<> &bound) {
   auto known = [&](llvm::StringRef name) {
     return bound.contains(name) || isBuiltinName(name) || findItem(name, env);
   };
-  switch (e->kind) {
-  case ExprKind::Int:
-  case ExprKind::Real:
-  case ExprKind::Bool:
+  auto *name = llvm::dyn_cast<NameExpr>(e);
+  if (name && !known(name->text))
+    unknown(name->text, name->range, env);
+  auto *call = llvm::dyn_cast<CallExpr>(e);
+  if (call && !known(call->name.text))
+    unknown(call->name.text, call->name.range, env, "function");
+  visitParts(e, [&](const Expr *part) { resolveNames(part, env, bound); });
+  auto *loop = llvm::dyn_cast<ForExpr>(e);
+  auto *sum = llvm::dyn_cast<SumExpr>(e);
+  if (!loop && !sum)
     return;
-  case ExprKind::Name: {
-    auto *name = llvm::cast<NameExpr>(e);
-    if (!known(name->text))
-      unknown(name->text, name->range, env);
-    return;
-  }
-  case ExprKind::Call: {
-    auto *call = llvm::cast<CallExpr>(e);
-    if (!known(call->name.text))
-      unknown(call->name.text, call->name.range, env, "function");
-    for (const Argument &arg : call->args)
-      resolveNames(arg.value, env, bound);
-    return;
-  }
-  case ExprKind::Index: {
-    auto *index = llvm::cast<IndexExpr>(e);
-    resolveNames(index->value, env, bound);
-    for (const Expr *part : index->indices)
-      resolveNames(part, env, bound);
-    return;
-  }
-  case ExprKind::List:
-    for (const Expr *item : llvm::cast<ListExpr>(e)->items)
-      resolveNames(item, env, bound);
-    return;
-  case ExprKind::For: {
-    auto *loop = llvm::cast<ForExpr>(e);
-    resolveNames(loop->bound, env, bound);
-    bool fresh = bound.insert(loop->name.text).second;
-    resolveNames(loop->body, env, bound);
-    if (fresh)
-      bound.erase(loop->name.text);
-    return;
-  }
-  case ExprKind::Sum: {
-    auto *sum = llvm::cast<SumExpr>(e);
-    resolveNames(sum->lo, env, bound);
-    resolveNames(sum->hi, env, bound);
-    bool fresh = bound.insert(sum->name.text).second;
-    resolveNames(sum->body, env, bound);
-    if (fresh)
-      bound.erase(sum->name.text);
-    return;
-  }
-  case ExprKind::If: {
-    auto *choice = llvm::cast<IfExpr>(e);
-    resolveNames(choice->condition, env, bound);
-    resolveNames(choice->yes, env, bound);
-    return resolveNames(choice->no, env, bound);
-  }
-  case ExprKind::Binary: {
-    auto *binary = llvm::cast<BinaryExpr>(e);
-    resolveNames(binary->left, env, bound);
-    return resolveNames(binary->right, env, bound);
-  }
-  case ExprKind::Compare: {
-    auto *compare = llvm::cast<CompareExpr>(e);
-    resolveNames(compare->first, env, bound);
-    for (const CompareLink &link : compare->links)
-      resolveNames(link.right, env, bound);
-    return;
-  }
-  case ExprKind::Not:
-    return resolveNames(llvm::cast<NotExpr>(e)->value, env, bound);
-  case ExprKind::Negate:
-    return resolveNames(llvm::cast<NegateExpr>(e)->value, env, bound);
-  case ExprKind::At: {
-    auto *at = llvm::cast<AtExpr>(e);
-    resolveNames(at->value, env, bound);
-    resolveNames(at->clock, env, bound);
-    resolveNames(at->query, env, bound);
-    return resolveNames(at->key, env, bound);
-  }
-  }
+  llvm::StringRef index = loop ? loop->name.text : sum->name.text;
+  bool fresh = bound.insert(index).second;
+  resolveNames(loop ? loop->body : sum->body, env, bound);
+  if (fresh)
+    bound.erase(index);
 }
 
 namespace {
@@ -158,8 +134,7 @@ void Sema::checkNames(const Item *item) {
   llvm::StringMap<SourceRange> seen;
   for (const Formal &formal : formals) {
     mayDefineInside(env, formal.name);
-    auto [first, fresh] =
-        seen.try_emplace(formal.name.text, formal.name.range);
+    auto [first, fresh] = seen.try_emplace(formal.name.text, formal.name.range);
     if (!fresh)
       report(env, formal.name.range, "twice",
              fmt::format("'{}' is defined twice", formal.name.text.str()))
@@ -185,8 +160,7 @@ void Sema::resolveItem(const Item *item) {
   for (const Clause *clause : clauses)
     addClauseNames(clause, bound);
   for (const Clause *clause : clauses)
-    forEachExpr(clause,
-                [&](const Expr *e) { resolveNames(e, env, bound); });
+    forEachExpr(clause, [&](const Expr *e) { resolveNames(e, env, bound); });
   if (auto *function = llvm::dyn_cast<FunctionItem>(item))
     resolveNames(function->value, env, bound);
 }

@@ -3,8 +3,9 @@
 // and masks.
 #include "frontend/Sema.h"
 
-#include "fmt/format.h"
 #include "llvm/ADT/STLExtras.h"
+
+#include "fmt/format.h"
 
 using namespace torsor;
 
@@ -29,8 +30,7 @@ void Sema::readRunningSum(SchemeState &state, ClockInfo &clock,
       found->second.value = Meaning();
   };
   auto *sum = llvm::dyn_cast<SumExpr>(clause->value);
-  auto *key =
-      sum ? llvm::dyn_cast_or_null<NameExpr>(sum->hi) : nullptr;
+  auto *key = sum ? llvm::dyn_cast_or_null<NameExpr>(sum->hi) : nullptr;
   if (!sum || sum->bound == SumKind::In || !key || key->text != "j") {
     fail(env, clause->value->range, "clock",
          "a clock is a running sum: 'sum l <= j: …' (this token counted) or "
@@ -170,9 +170,8 @@ bool Sema::checkGrowth(SchemeState &state, const ActionNode *block,
   if (block->op != ActionOp::Jordan || block->order == 1)
     return true;
   bool fades = false;
-  walkAction(block->kids.front(), [&](const ActionNode *x) {
-    fades |= x->op == ActionOp::Decay;
-  });
+  walkAction(block->kids.front(),
+             [&](const ActionNode *x) { fades |= x->op == ActionOp::Decay; });
   return fades || wrong("a Jordan block without decay grows polynomially; "
                         "multiply its block by a decay");
 }

@@ -3,9 +3,10 @@
 #include "frontend/Check.h"
 #include "frontend/Sema.h"
 
-#include "fmt/format.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+
+#include "fmt/format.h"
 
 using namespace torsor;
 using llvm::StringRef;
@@ -32,19 +33,18 @@ static const TermClause *findTerm(const SchemeState &state, ClauseKind kind) {
   return findClause<TermClause>(state, kind);
 }
 
-Scheme *Sema::checkScheme(const SchemeItem *item,
-                          llvm::StringMap<Binding> args, std::string name,
-                          SourceRange range, SourceRange call) {
+Scheme *Sema::checkScheme(const SchemeItem *item, llvm::StringMap<Binding> args,
+                          std::string name, SourceRange range,
+                          SourceRange call) {
   // Arguments left out take their defaults.
   Env env = makeFileEnv(item, Where::File);
   for (const Formal &formal : item->formals) {
     if (args.contains(formal.name.text))
       continue;
     env.locals = args;
-    Meaning value =
-        fit(eval(formal.defaultValue, env), formal.type, formal.defaultValue,
-            env, fmt::format("'{}'", formal.name.text.str()), args,
-            item->range.file);
+    Meaning value = fit(
+        eval(formal.defaultValue, env), formal.type, formal.defaultValue, env,
+        fmt::format("'{}'", formal.name.text.str()), args, item->range.file);
     args[formal.name.text] = {value, formal.defaultValue->range};
   }
   for (const auto &arg : args)
@@ -197,9 +197,8 @@ void Sema::readMask(SchemeState &state) {
     bool onlyEmbeds =
         findTerm(state, ClauseKind::Embed) &&
         llvm::none_of(state.item.clauses, [](const Clause *c) {
-          return c->kind == ClauseKind::Action ||
-                 c->kind == ClauseKind::Bias || c->kind == ClauseKind::Scale ||
-                 c->kind == ClauseKind::Logit ||
+          return c->kind == ClauseKind::Action || c->kind == ClauseKind::Bias ||
+                 c->kind == ClauseKind::Scale || c->kind == ClauseKind::Logit ||
                  c->kind == ClauseKind::Readout ||
                  c->kind == ClauseKind::Sink ||
                  c->kind == ClauseKind::Softcap ||
@@ -340,11 +339,10 @@ void Sema::readValueAction(SchemeState &state) {
   }
   const ActionNode *bad = nullptr;
   walkAction(value.action, [&](const ActionNode *x) {
-    bool oblique =
-        x->op == ActionOp::Basis && !x->columns->orthogonal;
-    if (!bad && (x->op == ActionOp::Decay || x->op == ActionOp::Jordan ||
-                 x->op == ActionOp::Gain || x->op == ActionOp::Choose ||
-                 oblique))
+    bool oblique = x->op == ActionOp::Basis && !x->columns->orthogonal;
+    if (!bad &&
+        (x->op == ActionOp::Decay || x->op == ActionOp::Jordan ||
+         x->op == ActionOp::Gain || x->op == ActionOp::Choose || oblique))
       bad = x;
   });
   if (bad) {
@@ -365,8 +363,8 @@ void Sema::readVectors(SchemeState &state) {
     Env env = makeClauseEnv(state, Where::ValueBias);
     scheme.valueBiasRange = clause->value->range;
     Meaning value = eval(clause->value, env);
-    bool fits = value.kind == Meaning::Vector &&
-                value.vector->length == scheme.value;
+    bool fits =
+        value.kind == Meaning::Vector && value.vector->length == scheme.value;
     if (scheme.valueIsOpen)
       fail(env, clause->word, "const", openWidth);
     else if (fits)

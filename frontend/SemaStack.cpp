@@ -3,9 +3,10 @@
 #include "frontend/Check.h"
 #include "frontend/Sema.h"
 
-#include "fmt/format.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+
+#include "fmt/format.h"
 
 using namespace torsor;
 using llvm::StringRef;

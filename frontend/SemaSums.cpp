@@ -2,20 +2,21 @@
 // The checker: lists and sums.
 #include "frontend/Sema.h"
 
-#include "fmt/format.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
+
+#include "fmt/format.h"
 
 using namespace torsor;
 
 bool Sema::bindIndex(const Name &name, SourceRange all, Env &env) {
   if (!mayDefine(env, name))
     return false;
-  bool taken = env.locals.contains(name.text) ||
-               (env.scheme && env.seesScheme &&
-                env.scheme->names.contains(name.text)) ||
-               (!env.file->isPrelude() && items.contains(name.text));
+  bool taken =
+      env.locals.contains(name.text) ||
+      (env.scheme && env.seesScheme && env.scheme->names.contains(name.text)) ||
+      (!env.file->isPrelude() && items.contains(name.text));
   if (taken)
     report(env, name.range, "twice",
            fmt::format("'{}' already has a meaning here; names are never "
@@ -36,10 +37,9 @@ std::optional<int64_t> Sema::evalBound(const Expr *e, Env &env) {
 }
 
 static NumberType joinTypes(llvm::ArrayRef<Scalar> elements) {
-  return llvm::any_of(elements,
-                      [](const Scalar &x) {
-                        return x.node->type == NumberType::Real;
-                      })
+  return llvm::any_of(
+             elements,
+             [](const Scalar &x) { return x.node->type == NumberType::Real; })
              ? NumberType::Real
              : NumberType::Int;
 }
@@ -100,8 +100,7 @@ Meaning Sema::evalSum(const SumExpr *e, Env &env) {
   if (env.where == Where::Clock)
     return fail(env, e->range, "clock",
                 "a running sum is written 'sum l <= j: …' or 'sum l < j: …'");
-  return fail(env, e->hi->range,
-              e->bound == SumKind::Less ? "const" : "prefix",
+  return fail(env, e->hi->range, e->bound == SumKind::Less ? "const" : "prefix",
               "a bound known only at run time is allowed in 'clock c = sum l "
               "<= j: …' and in 'sum l in j .. i: …'");
 }
@@ -168,9 +167,9 @@ Meaning Sema::addNumbers(llvm::ArrayRef<Meaning> terms, const SumExpr *e,
       if (total)
         total = total->plus(term.scalar.node->integer);
     if (!total)
-      return fail(env, e->range, "large",
-                  fmt::format("this int needs more than {} bits",
-                              Integer::maxBits));
+      return fail(
+          env, e->range, "large",
+          fmt::format("this int needs more than {} bits", Integer::maxBits));
     Interval range = Interval::exactly(*total);
     return {graph.integer(std::move(*total), e->range), range};
   }

@@ -2,11 +2,12 @@
 // The checker: scalar terms, norm and readout of a scheme.
 #include "frontend/Sema.h"
 
-#include "fmt/format.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <cfloat>
 #include <cmath>
+
+#include "fmt/format.h"
 
 using namespace torsor;
 using llvm::StringRef;
@@ -29,12 +30,12 @@ const Node *Sema::readScalarTerm(SchemeState &state, const TermClause *clause,
   bool perPair = where == Where::Bias || where == Where::Logit;
   double size = value.isConstant() ? std::abs(value.scalar.node->asReal()) : 0;
   if (std::isinf(size) || (perPair && size > FLT_MAX)) {
-    fail(env, e->range, "range",
-         std::isinf(size)
-             ? fmt::format("'{}' is an int beyond the range of a real",
-                           quote(e))
-             : fmt::format("{} is beyond f32, which reals have per pair",
-                           printConstant(value.scalar.node)));
+    fail(
+        env, e->range, "range",
+        std::isinf(size)
+            ? fmt::format("'{}' is an int beyond the range of a real", quote(e))
+            : fmt::format("{} is beyond f32, which reals have per pair",
+                          printConstant(value.scalar.node)));
     return nullptr;
   }
   Varies by = value.getVaries();
@@ -47,8 +48,8 @@ const Node *Sema::readScalarTerm(SchemeState &state, const TermClause *clause,
     break;
   case Where::Softcap:
     if (by & (varies::query | varies::key))
-      value = fail(env, e->range, "depends",
-                   "'softcap' cannot depend on the pair");
+      value =
+          fail(env, e->range, "depends", "'softcap' cannot depend on the pair");
     else if (value.isConstant() ? value.scalar.node->asReal() <= 0
                                 : value.scalar.range.lo < 0)
       value = fail(env, e->range, "softcap",
@@ -105,8 +106,7 @@ void Sema::checkTermsFit(SchemeState &state) {
   const Scheme &scheme = state.scheme;
   if (scheme.readout == ReadoutName::Softmax)
     return;
-  StringRef name =
-      scheme.readout == ReadoutName::Linear ? "linear" : "delta";
+  StringRef name = scheme.readout == ReadoutName::Linear ? "linear" : "delta";
   for (ClauseKind kind : {ClauseKind::Softcap, ClauseKind::Bias,
                           ClauseKind::Sink, ClauseKind::Logit}) {
     const Clause *clause = findClause(state, kind);
@@ -137,17 +137,16 @@ const TensorInfo *Sema::readNormWeight(SchemeState &state, const Argument &arg,
   const TensorInfo *tensor =
       value.kind == Meaning::Tensor ? value.tensor : nullptr;
   auto isWidth = [&](const AxisInfo &axis) {
-    return axis.kind == AxisInfo::Constant &&
-           axis.extent == state.scheme.head;
+    return axis.kind == AxisInfo::Constant && axis.extent == state.scheme.head;
   };
-  bool fits = tensor && tensor->isParam() &&
-              getNumberType(tensor->storage) == NumberType::Real &&
-              (tensor->axes.size() == 1 || tensor->axes.size() == 2) &&
-              isWidth(tensor->axes.back()) &&
-              (tensor->axes.size() == 1 ||
-               tensor->axes[0].kind == (arg.label.text == "k"
-                                            ? AxisInfo::Groups
-                                            : AxisInfo::Heads));
+  bool fits =
+      tensor && tensor->isParam() &&
+      getNumberType(tensor->storage) == NumberType::Real &&
+      (tensor->axes.size() == 1 || tensor->axes.size() == 2) &&
+      isWidth(tensor->axes.back()) &&
+      (tensor->axes.size() == 1 ||
+       tensor->axes[0].kind ==
+           (arg.label.text == "k" ? AxisInfo::Groups : AxisInfo::Heads));
   if (fits)
     return tensor;
   if (state.scheme.headIsOpen)
@@ -155,14 +154,14 @@ const TensorInfo *Sema::readNormWeight(SchemeState &state, const Argument &arg,
          "the head width must be known here; write 'head n'");
   else
     fail(env, arg.value->range, "width",
-       fmt::format("the weight of a norm is a 'param' of the head width {}",
-                   state.scheme.head));
+         fmt::format("the weight of a norm is a 'param' of the head width {}",
+                     state.scheme.head));
   return nullptr;
 }
 
 void Sema::readNorm(SchemeState &state) {
-  auto *clause = llvm::cast_or_null<CallClause>(
-      findClause(state, ClauseKind::Norm));
+  auto *clause =
+      llvm::cast_or_null<CallClause>(findClause(state, ClauseKind::Norm));
   if (!clause)
     return;
   Scheme &scheme = state.scheme;
@@ -228,8 +227,8 @@ void Sema::readBeta(SchemeState &state, const CallClause *clause, Env &env) {
 }
 
 void Sema::readReadout(SchemeState &state) {
-  auto *clause = llvm::cast_or_null<CallClause>(
-      findClause(state, ClauseKind::Readout));
+  auto *clause =
+      llvm::cast_or_null<CallClause>(findClause(state, ClauseKind::Readout));
   if (!clause)
     return;
   Scheme &scheme = state.scheme;
@@ -265,8 +264,8 @@ void Sema::readReadout(SchemeState &state) {
     return;
   }
   readBeta(state, clause, env);
-  auto *norm = llvm::cast_or_null<CallClause>(
-      findClause(state, ClauseKind::Norm));
+  auto *norm =
+      llvm::cast_or_null<CallClause>(findClause(state, ClauseKind::Norm));
   if (!norm || norm->name.text != "l2")
     fail(env, clause->name.range, "delta",
          "the delta rule needs unit keys; write 'norm l2'");

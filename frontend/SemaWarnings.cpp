@@ -3,8 +3,9 @@
 #include "frontend/Probe.h"
 #include "frontend/Sema.h"
 
-#include "fmt/format.h"
 #include "llvm/ADT/STLExtras.h"
+
+#include "fmt/format.h"
 
 using namespace torsor;
 

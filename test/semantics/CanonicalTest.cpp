@@ -2,9 +2,8 @@
 // The canonical form reads back to the same canonical form.
 #include "frontend/Canonical.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 #include <limits>
 
 #include "Checked.h"
@@ -16,9 +15,8 @@ namespace {
 struct CanonicalScheme : testing::TestWithParam<std::string> {};
 
 std::string print(const Checked &checked) {
-  const Stack *stack = checked.file->stacks.empty()
-                           ? nullptr
-                           : &checked.file->stacks.front();
+  const Stack *stack =
+      checked.file->stacks.empty() ? nullptr : &checked.file->stacks.front();
   return printCanonical(*checked.file, checked.schemes(), stack);
 }
 
@@ -33,12 +31,13 @@ TEST_P(CanonicalScheme, ReadsBackToItself) {
   EXPECT_EQ(first.file->schemes.size(), second.file->schemes.size());
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Schemes, CanonicalScheme, testing::ValuesIn(getSchemePaths()),
-    [](const auto &info) {
-      std::string name = info.param.substr(info.param.rfind('/') + 1);
-      return name.substr(0, name.find('.'));
-    });
+INSTANTIATE_TEST_SUITE_P(Schemes, CanonicalScheme,
+                         testing::ValuesIn(getSchemePaths()),
+                         [](const auto &info) {
+                           std::string name =
+                               info.param.substr(info.param.rfind('/') + 1);
+                           return name.substr(0, name.find('.'));
+                         });
 
 TEST(Canonical, IsTheExampleOfTheSpecification) {
   EXPECT_EQ(canonicalOf("scheme packed {\n"
@@ -72,12 +71,11 @@ bool contains(const std::string &text, const std::string &part) {
 TEST(Canonical, KeepsPowersAndSigns) {
   EXPECT_TRUE(contains(roundTrip("head 4 bias (-2.5) ^ i - age mask causal"),
                        "((-2.5) ^ i) - age"));
-  EXPECT_TRUE(contains(roundTrip("head 4 bias -2.5 ^ i mask causal"),
-                       "-(2.5 ^ i)"));
-  EXPECT_TRUE(contains(roundTrip("head 4 bias 2 ^ -i mask causal"),
-                       "2 ^ -i"));
-  EXPECT_TRUE(contains(roundTrip("head 4 bias (-i) ^ 2 mask causal"),
-                       "(-i) ^ 2"));
+  EXPECT_TRUE(
+      contains(roundTrip("head 4 bias -2.5 ^ i mask causal"), "-(2.5 ^ i)"));
+  EXPECT_TRUE(contains(roundTrip("head 4 bias 2 ^ -i mask causal"), "2 ^ -i"));
+  EXPECT_TRUE(
+      contains(roundTrip("head 4 bias (-i) ^ 2 mask causal"), "(-i) ^ 2"));
   EXPECT_TRUE(contains(roundTrip("head 4 mask not (i < j or i == 3)"),
                        "not ((i < j) or (i == 3))"));
 }
@@ -93,8 +91,8 @@ TEST(Canonical, NamesBoundTokensApart) {
 }
 
 TEST(Canonical, CutsLongSumsSoThatTheyReadBack) {
-  std::string text = roundTrip(
-      "head 4 bias (sum p < 1000: cos(p * age) - 1) mask causal");
+  std::string text =
+      roundTrip("head 4 bias (sum p < 1000: cos(p * age) - 1) mask causal");
   EXPECT_GT(text.size(), 10000u);
 }
 

@@ -4,12 +4,11 @@
 
 #include "frontend/Canonical.h"
 
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <filesystem>
+#include <fmt/format.h>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <iterator>
 
 using namespace torsor;
@@ -65,8 +64,7 @@ std::string torsor::canonicalOf(const std::string &text) {
 
 std::vector<std::string> torsor::getSchemePaths() {
   std::vector<std::string> paths;
-  for (const auto &entry :
-       std::filesystem::directory_iterator(TORSOR_SCHEMES))
+  for (const auto &entry : std::filesystem::directory_iterator(TORSOR_SCHEMES))
     if (entry.path().extension() == ".torsor")
       paths.push_back(entry.path().string());
   std::sort(paths.begin(), paths.end());

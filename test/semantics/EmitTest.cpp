@@ -49,29 +49,28 @@ TEST_P(EmittedScheme, EmitsValidIrThatParsesBack) {
   Checked checked = check(readFile(GetParam()), {}, GetParam(), TORSOR_SCHEMES);
   ASSERT_FALSE(checked.diagnostics.hasErrors()) << checked.diagnostics.print();
   mlir::MLIRContext context;
-  const Stack *stack = checked.file->stacks.empty()
-                           ? nullptr
-                           : &checked.file->stacks.front();
+  const Stack *stack =
+      checked.file->stacks.empty() ? nullptr : &checked.file->stacks.front();
   auto module = emit(context, *checked.file, checked.schemes(), stack);
   ASSERT_TRUE(succeeded(mlir::verify(*module)));
-  auto again = mlir::parseSourceString<mlir::ModuleOp>(print(*module),
-                                                       &context);
+  auto again =
+      mlir::parseSourceString<mlir::ModuleOp>(print(*module), &context);
   ASSERT_TRUE(again);
   EXPECT_EQ(print(*again), print(*module));
   // Every operation points into the source.
   module->walk([](mlir::Operation *op) {
-    EXPECT_TRUE(mlir::isa<mlir::FileLineColRange>(
-        mlir::Location(op->getLoc())))
+    EXPECT_TRUE(mlir::isa<mlir::FileLineColRange>(mlir::Location(op->getLoc())))
         << op->getName().getStringRef().str();
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Schemes, EmittedScheme, testing::ValuesIn(getSchemePaths()),
-    [](const auto &info) {
-      std::string name = info.param.substr(info.param.rfind('/') + 1);
-      return name.substr(0, name.find('.'));
-    });
+INSTANTIATE_TEST_SUITE_P(Schemes, EmittedScheme,
+                         testing::ValuesIn(getSchemePaths()),
+                         [](const auto &info) {
+                           std::string name =
+                               info.param.substr(info.param.rfind('/') + 1);
+                           return name.substr(0, name.find('.'));
+                         });
 
 TEST(Emit, PutsTurnsOfOneClockIntoOneOp) {
   std::string text = emitText(
@@ -92,9 +91,9 @@ TEST(Emit, ReadsALearnedSpectrumAsARow) {
 }
 
 TEST(Emit, ChoosesBetweenListsOnce) {
-  std::string text = emitText(
-      "scheme x { let w = if N > 9 then [1, 2] else [3, 4] action "
-      "split(rotation(w)) mask causal }");
+  std::string text =
+      emitText("scheme x { let w = if N > 9 then [1, 2] else [3, 4] action "
+               "split(rotation(w)) mask causal }");
   EXPECT_EQ(count(text, "arith.select"), 1u) << text;
   EXPECT_TRUE(contains(text, "tensor<2xf64>")) << text;
 }

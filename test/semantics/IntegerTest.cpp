@@ -2,9 +2,8 @@
 // Integers without a bound.
 #include "frontend/Integer.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 
 using namespace torsor;
 

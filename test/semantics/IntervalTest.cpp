@@ -2,10 +2,9 @@
 // Images of intervals contain every value, on a grid of small intervals.
 #include "frontend/Interval.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
+#include <gtest/gtest.h>
 #include <vector>
 
 using namespace torsor;
@@ -29,8 +28,8 @@ std::vector<Interval> intervals() {
 
 std::vector<double> valuesIn(Interval range) {
   std::vector<double> values;
-  for (double x : {-1000.0, -4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0,
-                   1000.0})
+  for (double x :
+       {-1000.0, -4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 1000.0})
     if (range.contains(x))
       values.push_back(x);
   return values;
@@ -38,9 +37,9 @@ std::vector<double> valuesIn(Interval range) {
 
 /// Checks an operation on every pair of intervals; `f` may refuse a pair of
 /// values by giving a NaN.
-void checkImage(Interval (*image)(Interval, Interval),
-                double (*f)(double, double),
-                bool (*allowed)(Interval) = [](Interval) { return true; }) {
+void checkImage(
+    Interval (*image)(Interval, Interval), double (*f)(double, double),
+    bool (*allowed)(Interval) = [](Interval) { return true; }) {
   for (Interval a : intervals())
     for (Interval b : intervals()) {
       if (!allowed(b))
@@ -51,8 +50,8 @@ void checkImage(Interval (*image)(Interval, Interval),
           double z = f(x, y);
           ASSERT_TRUE(std::isnan(z) || r.contains(z))
               << x << " and " << y << " give " << z << ", not in " << r.lo
-              << " .. " << r.hi << " from " << a.lo << " .. " << a.hi
-              << " and " << b.lo << " .. " << b.hi;
+              << " .. " << r.hi << " from " << a.lo << " .. " << a.hi << " and "
+              << b.lo << " .. " << b.hi;
         }
     }
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Programs that are too large end with a message, and soon.
-#include <gtest/gtest.h>
-
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include "Checked.h"
 
@@ -39,15 +38,14 @@ TEST(Limit, Widths) {
             "width");
   EXPECT_EQ(firstId("scheme x { action zero(600) + zero(600) mask all }"),
             "width");
-  EXPECT_EQ(firstId("scheme x { head 9223372036854775808 mask all }"),
-            "width");
+  EXPECT_EQ(firstId("scheme x { head 9223372036854775808 mask all }"), "width");
 }
 
 TEST(Limit, FunctionsThatCallTwice) {
   std::string text = "fn f0(x: real) -> real = x\n";
   for (int n = 1; n < 60; ++n)
-    text += fmt::format("fn f{0}(x: real) -> real = f{1}(x) + f{1}(x)\n", n,
-                        n - 1);
+    text +=
+        fmt::format("fn f{0}(x: real) -> real = f{1}(x) + f{1}(x)\n", n, n - 1);
   EXPECT_EQ(firstId(text + "scheme x { head 4 bias f59(age) mask all }"),
             "large");
 }
@@ -63,15 +61,14 @@ TEST(Limit, LongChainsOfDefinitions) {
   std::string text = "let a0 = 1\n";
   for (int n = 1; n < 5000; ++n)
     text += fmt::format("let a{} = a{} + 1\n", n, n - 1);
-  EXPECT_EQ(firstId(text + "scheme x { head 4 bias a4999 mask all }"),
-            "large");
+  EXPECT_EQ(firstId(text + "scheme x { head 4 bias a4999 mask all }"), "large");
 }
 
 TEST(Limit, ActionsThatDouble) {
   std::string text = "scheme x { mask all let a0 = zero(2)\n";
   for (int n = 1; n < 60; ++n)
-    text += fmt::format("let a{0} = if age < {0} then a{1} else a{1}\n", n,
-                        n - 1);
+    text +=
+        fmt::format("let a{0} = if age < {0} then a{1} else a{1}\n", n, n - 1);
   EXPECT_EQ(firstId(text + "action a59 }"), "large");
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What is proved: causality of masks by what they say, and values by intervals.
-#include "Checked.h"
-
 #include <gtest/gtest.h>
+
+#include "Checked.h"
 
 using namespace torsor;
 
@@ -19,14 +19,31 @@ bool isCausal(const std::string &mask) {
 }
 
 TEST(Causality, IsReadFromWhatAMaskSays) {
-  for (const char *mask :
-       {"causal", "j <= i", "j < i", "i >= j", "i > j", "i == j", "0 <= i - j",
-        "0 < i - j", "i - j >= 0", "i - j > -1",
-        "last(4)", "window(4)", "causal and d[i] == d[j]",
-        "d[i] == d[j] and last(9)", "causal or i == j", "not (i < j)",
-        "not (j > i)", "not (i - j < 0)", "not (d[i] == 1 or j > i)", "back",
-        "if d[i] == 0 then causal else last(3)", "2 * i >= 2 * j",
-        "j + 1 <= i", "j <= i - 3", "3 * (i - j) + 2 >= 0"})
+  for (const char *mask : {"causal",
+                           "j <= i",
+                           "j < i",
+                           "i >= j",
+                           "i > j",
+                           "i == j",
+                           "0 <= i - j",
+                           "0 < i - j",
+                           "i - j >= 0",
+                           "i - j > -1",
+                           "last(4)",
+                           "window(4)",
+                           "causal and d[i] == d[j]",
+                           "d[i] == d[j] and last(9)",
+                           "causal or i == j",
+                           "not (i < j)",
+                           "not (j > i)",
+                           "not (i - j < 0)",
+                           "not (d[i] == 1 or j > i)",
+                           "back",
+                           "if d[i] == 0 then causal else last(3)",
+                           "2 * i >= 2 * j",
+                           "j + 1 <= i",
+                           "j <= i - 3",
+                           "3 * (i - j) + 2 >= 0"})
     EXPECT_TRUE(isCausal(mask)) << mask;
 }
 

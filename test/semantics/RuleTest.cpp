@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rules of clauses and actions beside those of the wrong programs: what each
 // place may depend on, what commutes, what grows. Each rule has a legal twin.
-#include "Checked.h"
-
 #include <gtest/gtest.h>
+
+#include "Checked.h"
 
 using namespace torsor;
 
@@ -26,7 +26,8 @@ TEST(Depends, MasksReadNoContent) {
 TEST(Depends, RatesVaryByAllButTokensAndTheKeyHead) {
   auto turn = [](const std::string &rate) {
     return idsOf("input c: f32 per call input n: f32 per sequence\n"
-                 "action adjacent(turn(" + rate + ")) + zero(62)");
+                 "action adjacent(turn(" +
+                 rate + ")) + zero(62)");
   };
   EXPECT_EQ(turn("c + n + h"), "");
   EXPECT_EQ(turn("N"), "unused@2:7 unused@2:29");
@@ -56,8 +57,7 @@ TEST(Tensors, AreReadAtTokensNotPositions) {
   EXPECT_EQ(idsOf("input y: f32 per token\nbias y[s]"), "token@3:8");
   EXPECT_EQ(idsOf("input y: f32[4] per token\nbias y[j, 4]"), "index@3:11");
   EXPECT_EQ(idsOf("input y: f32[*] per token\nbias y[j, age]"), "");
-  EXPECT_EQ(idsOf("input y: f32[*] per token\nbias y[j, delta]"),
-            "index@3:11");
+  EXPECT_EQ(idsOf("input y: f32[*] per token\nbias y[j, delta]"), "index@3:11");
 }
 
 TEST(Actions, NeedOneLayoutAndOneClock) {
@@ -110,8 +110,7 @@ TEST(Actions, GrowthNeedsPastKeysAndForwardClocks) {
   EXPECT_EQ(idsOf("action decay(4, rate = 2) mask i - j < 9"), "growth@2:8");
   EXPECT_EQ(idsOf("clock c rising action decay(4, rate = 2) at c"), "");
   EXPECT_EQ(idsOf("clock c action decay(4, rate = 2) at c"), "growth@2:16");
-  EXPECT_EQ(idsOf("action decay(4, rate = 2) at (q = s, k = t)"),
-            "growth@2:8");
+  EXPECT_EQ(idsOf("action decay(4, rate = 2) at (q = s, k = t)"), "growth@2:8");
   EXPECT_EQ(idsOf("action jordan(decay(1, rate = 2), order = 4)"), "");
   EXPECT_EQ(idsOf("action jordan(zero(1), order = 1)"), "");
   EXPECT_EQ(idsOf("action jordan(zero(1), order = 2)"), "growth@2:8");
@@ -172,8 +171,7 @@ TEST(Widths, ReadLetsAndNothingOfTheCall) {
   EXPECT_EQ(check("scheme x { let w = 64 head w mask causal }").ids(), "");
   EXPECT_EQ(check("scheme x { head age mask causal }").ids(), "const@1:17");
   EXPECT_EQ(check("scheme x { head D mask causal }").ids(), "ambient@1:17");
-  EXPECT_EQ(check("scheme x { head log_n(4096) mask all }").ids(),
-            "type@1:17");
+  EXPECT_EQ(check("scheme x { head log_n(4096) mask all }").ids(), "type@1:17");
   EXPECT_EQ(check("scheme x { clock pos: f32 head t mask all }").ids(),
             "type@1:32");
   EXPECT_EQ(check("scheme x { param w: f32 head w bias w mask all }").ids(),

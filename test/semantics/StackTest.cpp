@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Stacks and instances.
-#include "Checked.h"
-
 #include <gtest/gtest.h>
+
+#include "Checked.h"
 
 using namespace torsor;
 
@@ -51,9 +51,9 @@ TEST(Stack, NamesWhatItMakes) {
 TEST(Stack, ReportsWhatIsWrongOnce) {
   EXPECT_EQ(check(schemes + "stack z { layers 9 use c(0) }").ids(),
             "require@3:37");
-  EXPECT_EQ(check(schemes + "stack z { layers 9 use if N > 2 then a else b }")
-                .ids(),
-            "ambient@5:27");
+  EXPECT_EQ(
+      check(schemes + "stack z { layers 9 use if N > 2 then a else b }").ids(),
+      "ambient@5:27");
   EXPECT_EQ(check(schemes + "stack z { layers 0 use a }").ids(), "large@5:18");
   EXPECT_EQ(check(schemes + "stack z { layers 2 use e }").ids(),
             "unknown@5:24");
@@ -76,8 +76,7 @@ TEST(Instance, NamesASchemeWithArguments) {
   EXPECT_EQ(checked.ids(), "");
   EXPECT_EQ(checked.file->schemes.size(), 3u); // c waits for its argument
   EXPECT_TRUE(checked.scheme("d").causal);
-  EXPECT_EQ(check("scheme a = b scheme b = a").ids().substr(0, 9),
-            "recursive");
+  EXPECT_EQ(check("scheme a = b scheme b = a").ids().substr(0, 9), "recursive");
   EXPECT_EQ(check(schemes + "scheme e = d(1)").ids(), "call@5:12");
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What is legal but rarely meant, each with a twin that gives no warning.
-#include "Checked.h"
-
 #include <gtest/gtest.h>
+
+#include "Checked.h"
 
 using namespace torsor;
 
