@@ -71,6 +71,7 @@ Place Append::placeOf(const Call &call, const Sequence &sequence,
   Tensor indices = call.tensor(TORSOR_AT_QUERY_INDICES, e.i64);
   Place place;
   place.sequence = sequence;
+  place.brought = true;
   place.row = sequence.queryRow;
   place.token = sequence.queryStart + number;
   place.index = e.choose(

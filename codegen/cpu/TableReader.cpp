@@ -21,9 +21,9 @@ TableReader::Base TableReader::argument(const Table &table,
                                         const Place &place) const {
   TableAttr info = table.info;
   Type stored = table.element.isInteger(1) ? e.i8 : table.element;
-  Tensor tensor = call.tensor(TORSOR_AT_SCHEME + 2 * info.getNumber() +
-                                  (info.getKey() ? 1 : 0),
-                              stored);
+  bool keySide = info.getKey() && !place.brought;
+  Tensor tensor = call.tensor(
+      TORSOR_AT_SCHEME + 2 * info.getNumber() + (keySide ? 1 : 0), stored);
   Base base = {tensor.data, {}, {}, tensor.isAbsent(), {}, {}};
   int64_t axis = 0;
   for (StringAttr name : info.getAxes()) {

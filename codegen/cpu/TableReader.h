@@ -16,6 +16,8 @@ struct Place {
   /// In pair regions: the keys' row, and their tokens, a vector; `row` and
   /// `token` are then the query's.
   Num keyRow, keyTokens;
+  /// A key that the call brings (append): its values stand at the query side.
+  bool brought = false;
 };
 
 /// Reads tables for one kernel inside one call. Strides and addresses are
@@ -47,8 +49,8 @@ public:
 private:
   struct Base {
     Pointer data;
-    Nums strides, extents; // of the axes but "token"
-    Num absent;            // of an argument: whether it is not there
+    Nums strides, extents;   // of the axes but "token"
+    Num absent;              // of an argument: whether it is not there
     Num tokens, tokenStride; // of many tokens: still to be added
   };
   Base base(const Table &table, const Place &place) const;
