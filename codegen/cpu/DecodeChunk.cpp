@@ -74,6 +74,18 @@ void DecodeChunk::emitActedKeys() const {
   });
 }
 
+/// Asks for the line at `address`: while one of k and v is summed from L1, the
+/// memory would idle.
+static void prefetch(Pointer address) {
+  Emitter &e = *address.base.e;
+  auto word = [&](int64_t value) { return e.constant(e.i32, value); };
+  e.call("llvm.prefetch.p0", Type(), {address.base, word(0), word(3), word(1)});
+}
+
+static int64_t linesOf(int64_t width, Type element) {
+  return (width * element.getIntOrFloatBitWidth() / 8 + 63) / 64;
+}
+
 /// Dot products of `rowCount` rows with the keys of `block`, a vector of keys.
 void DecodeChunk::emitDots(Num firstRow, int64_t rowCount, Num block,
                            bool acted) const {
@@ -85,6 +97,10 @@ void DecodeChunk::emitDots(Num firstRow, int64_t rowCount, Num block,
   Num zero = e.constant(e.vec(lanes, e.f32), 0.0);
   e.loop(0, e.index(lanes), 1, [&](Num n) {
     Num number = min(block + n, count - 1);
+    Pointer values = rowOf(v, number);
+    for (int64_t line = 0; line < linesOf(c.layout.value, v.data.element);
+         ++line)
+      prefetch(values.bytes(line * 64));
     Pointer row = acted ? rowOf(k, number)
                         : scratch.bytes(at.keys).as(e.f32) + number * head;
     auto step = [&](Num d, Num key, ArrayRef<Num> carried) -> Nums {
@@ -215,7 +231,18 @@ void DecodeChunk::emitOutputs() const {
     e.loop(whole, e.index(c.layout.value), 1,
            [&](Num d) { to.store(d, e.convert(row.load(d), e.f32)); });
   });
-  auto tile = [&](Num row, int64_t count, Num column, int64_t vectors) {
+  auto tile = [&](Num row, int64_t count, Num panel, Num column,
+                  int64_t vectors) {
+    // The panels share the lines of the next chunk's keys between them.
+    int64_t all = 0;
+    for (const ValuePanels &panels : c.layout.valuePanels)
+      all += panels.count;
+    int64_t each = (linesOf(c.layout.head, k.data.element) + all - 1) / all;
+    auto nextKeys = [&](Num key) {
+      Pointer next = rowOf(k, key + decodeChunk).bytes(panel * (each * 64));
+      for (int64_t line = 0; line < each; ++line)
+        prefetch(next.bytes(line * 64));
+    };
     emitValueTile({.lanes = lanes,
                    .rows = count,
                    .vectors = vectors,
@@ -225,19 +252,22 @@ void DecodeChunk::emitOutputs() const {
                    .valueStride = width,
                    .outputs = c.outputs + (row * width + column),
                    .outputStride = width,
-                   .alphas = c.alphas + row},
+                   .alphas = c.alphas + row,
+                   .beside = nextKeys},
                   e.index(0), this->count);
   };
   for (const ValuePanels &panels : c.layout.valuePanels)
     e.loop(0, e.index(panels.count), 1, [&](Num panel) {
       Num column = panel * (panels.vectors * lanes) + panels.first * lanes;
+      Num number = panel + panels.first / panels.vectors;
       // One row alone, else rows by fours: those behind the last are there in
       // scratch, and nobody reads them.
       e.when(
-          rows == 1, [&] { tile(e.index(0), 1, column, panels.vectors); },
+          rows == 1,
+          [&] { tile(e.index(0), 1, number, column, panels.vectors); },
           [&] {
             e.loop(0, rows, decodeRows, [&](Num row) {
-              tile(row, decodeRows, column, panels.vectors);
+              tile(row, decodeRows, number, column, panels.vectors);
             });
           });
     });

@@ -13,6 +13,8 @@ static Nums product(const ValueTile &t, Num begin, Num end, ArrayRef<Num> start,
   return e.loop(
       begin, end, 1, start, [&](Num key, ArrayRef<Num> carried) -> Nums {
         Nums sums(carried), loaded;
+        if (t.beside && !onlySeen)
+          t.beside(key);
         for (int64_t v = 0; v < t.vectors; ++v)
           loaded.push_back(
               t.values.load(key * t.valueStride + v * t.lanes, t.lanes));

@@ -20,6 +20,8 @@ struct ValueTile {
   Pointer outputs;
   int64_t outputStride;
   Pointer alphas;
+  /// Code for each key beside the sums (prefetching), or null.
+  llvm::function_ref<void(Num)> beside = nullptr;
 };
 
 /// outputs = alpha * outputs + weights * values over the keys begin … end-1. A
