@@ -65,9 +65,8 @@ private:
     // j < N - maxIndex g holds for every key if g <= 0 and for none if g >= 1.
     for (const LinearExpr &guard : guards) {
       Result scaled = exprs.scale(guard, -maxIndex);
-      Result upper =
-          scaled ? exprs.add(exprs.leaf(TermKind::Length), *scaled)
-                 : std::nullopt;
+      Result upper = scaled ? exprs.add(exprs.leaf(TermKind::Length), *scaled)
+                            : std::nullopt;
       if (upper && exprs.toAffine(*upper, context))
         moved.uppers.push_back(*upper);
       else if (!(exprs.range(guard).second <= 0))

@@ -83,8 +83,7 @@ ExprContext::Result ExprContext::select(Value condition, const LinearExpr &a,
   return LinearExpr{{{intern({TermKind::Select, a, b, 1, condition}), 1}}, 0};
 }
 
-ExprContext::Result ExprContext::max(const LinearExpr &a,
-                                     const LinearExpr &b) {
+ExprContext::Result ExprContext::max(const LinearExpr &a, const LinearExpr &b) {
   // a - b of one sign decides; also where a and b share terms.
   if (Result difference = sub(a, b)) {
     auto [low, high] = range(*difference);
@@ -99,8 +98,7 @@ ExprContext::Result ExprContext::max(const LinearExpr &a,
   return LinearExpr{{{intern({TermKind::Max, first, second, 1, {}}), 1}}, 0};
 }
 
-ExprContext::Result ExprContext::min(const LinearExpr &a,
-                                     const LinearExpr &b) {
+ExprContext::Result ExprContext::min(const LinearExpr &a, const LinearExpr &b) {
   Result minusA = scale(a, -1), minusB = scale(b, -1);
   if (!minusA || !minusB)
     return std::nullopt;
@@ -116,10 +114,10 @@ ExprContext::Result ExprContext::sum(const LinearExpr &a, const LinearExpr &b,
   LinearExpr result{{}, int64_t(constant)};
   auto *left = a.terms.begin(), *right = b.terms.begin();
   while (left != a.terms.end() || right != b.terms.end()) {
-    unsigned number = left == a.terms.end()    ? right->first
-                      : right == b.terms.end() ? left->first
-                                               : std::min(left->first,
-                                                          right->first);
+    unsigned number = left == a.terms.end() ? right->first
+                      : right == b.terms.end()
+                          ? left->first
+                          : std::min(left->first, right->first);
     Wide coefficient = 0;
     if (left != a.terms.end() && left->first == number)
       coefficient += (left++)->second;
@@ -207,8 +205,7 @@ ExprContext::Result ExprContext::floorDiv(const LinearExpr &a,
   return add(outside, LinearExpr{{{number, 1}}, 0});
 }
 
-ExprContext::Result ExprContext::ceilDiv(const LinearExpr &a,
-                                         int64_t divisor) {
+ExprContext::Result ExprContext::ceilDiv(const LinearExpr &a, int64_t divisor) {
   Result minus = scale(a, -1);
   Result floor = minus ? floorDiv(*minus, divisor) : std::nullopt;
   return floor ? scale(*floor, -1) : std::nullopt;

@@ -102,8 +102,7 @@ public:
   int direction(const LinearExpr &a, unsigned number) const;
 
   /// `a` with `by` in place of a term.
-  Result substitute(const LinearExpr &a, unsigned number,
-                    const LinearExpr &by);
+  Result substitute(const LinearExpr &a, unsigned number, const LinearExpr &by);
 
   /// The least value of `a` over the queries of a tile, or the greatest, as an
   /// expression of First, Last and N. `a` has no Key, Max, Select or Opaque.

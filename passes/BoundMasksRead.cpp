@@ -19,9 +19,7 @@ using Result = ExprContext::Result;
 /// How often one comparison may be cut into cases.
 constexpr unsigned caseBudget = 256;
 
-KeyTruth unknownTruth() {
-  return {KeySolver::unknown(), KeySolver::unknown()};
-}
+KeyTruth unknownTruth() { return {KeySolver::unknown(), KeySolver::unknown()}; }
 
 bool isTruth(Type type) { return type.isInteger(1); }
 

@@ -115,10 +115,9 @@ KeyBounds KeySolver::solve(const LinearExpr &value) {
   ExprContext::Result scaled = context.scale(*end, term.divisor);
   if (isUpper && scaled)
     scaled = context.add(*scaled, ExprContext::constant(term.divisor - 1));
-  ExprContext::Result inner =
-      !scaled   ? std::nullopt
-      : isUpper ? context.sub(term.a, *scaled)
-                : context.sub(*scaled, term.a);
+  ExprContext::Result inner = !scaled   ? std::nullopt
+                              : isUpper ? context.sub(term.a, *scaled)
+                                        : context.sub(*scaled, term.a);
   if (!inner)
     return unknown();
   auto [low, high] = context.range(*inner);

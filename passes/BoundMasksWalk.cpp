@@ -28,10 +28,9 @@ Trend trendOf(const ExprContext &context, const LinearExpr &a,
   Trend trend;
   for (auto [other, coefficient] : a.terms) {
     const ExprTerm &term = context.term(other);
-    Trend inner = other == number
-                      ? Trend{true, false}
-                      : trendOf(context, term.a, number) |
-                            trendOf(context, term.b, number);
+    Trend inner = other == number ? Trend{true, false}
+                                  : trendOf(context, term.a, number) |
+                                        trendOf(context, term.b, number);
     trend = trend | inner.times(coefficient);
   }
   return trend;

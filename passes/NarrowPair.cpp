@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Narrows the integers of pair regions from i64 to i32 where intervals prove it.
+// Narrows the integers of pair regions from i64 to i32 where intervals prove
+// it.
 #include "passes/NarrowPair.h"
 
 #include "passes/PairRanges.h"
@@ -181,8 +182,7 @@ struct NarrowPair : impl::NarrowPairBase<NarrowPair> {
     if (count || slots)
       remark::passed(op.getLoc(), options("NarrowedPairs"))
           << std::to_string(count) + " operations and " +
-                 std::to_string(slots) +
-                 " slots of a pair became 32 bits wide";
+                 std::to_string(slots) + " slots of a pair became 32 bits wide";
   }
 
   static remark::RemarkOpts options(StringRef name) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Cheaper divisions by constants.
 #include "passes/NarrowPair.h"
-
 #include "passes/PairRanges.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -33,16 +32,14 @@ public:
   Value quotient(Value x, int64_t c) {
     if (llvm::isPowerOf2_64(c))
       return arith::ShRSIOp::create(b, loc, x, constant(llvm::Log2_64(c)));
-    return isNatural ? arith::DivUIOp::create(b, loc, x, constant(c))
-                     : Value();
+    return isNatural ? arith::DivUIOp::create(b, loc, x, constant(c)) : Value();
   }
 
   /// x mod c, from 0 to c - 1.
   Value modulus(Value x, int64_t c) {
     if (llvm::isPowerOf2_64(c))
       return arith::AndIOp::create(b, loc, x, constant(c - 1));
-    return isNatural ? arith::RemUIOp::create(b, loc, x, constant(c))
-                     : Value();
+    return isNatural ? arith::RemUIOp::create(b, loc, x, constant(c)) : Value();
   }
 
 private:

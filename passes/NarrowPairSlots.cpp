@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Slots of i64 that are read as i32.
 #include "passes/NarrowPair.h"
-
 #include "passes/PairRanges.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,9 +19,7 @@ struct Slot {
   Block &source() const {
     return (isRow ? op.getRows() : op.getColumns()).front();
   }
-  unsigned rows() const {
-    return op.getRows().front().back().getNumOperands();
-  }
+  unsigned rows() const { return op.getRows().front().back().getNumOperands(); }
   unsigned columns() const {
     return op.getColumns().front().back().getNumOperands();
   }
@@ -50,7 +47,8 @@ struct Slot {
 };
 
 bool isTruncation(Operation *user) {
-  return isa<arith::TruncIOp>(user) && user->getResult(0).getType().isInteger(32);
+  return isa<arith::TruncIOp>(user) &&
+         user->getResult(0).getType().isInteger(32);
 }
 
 Value truncate(OpBuilder &b, Location loc, Value value) {
@@ -72,8 +70,8 @@ void useNarrow(BlockArgument from, Value narrow) {
 void retype(const Slot &slot) {
   Operation &yield = slot.source().back();
   OpBuilder b(&yield);
-  yield.setOperand(slot.number, truncate(b, yield.getLoc(),
-                                         yield.getOperand(slot.number)));
+  yield.setOperand(slot.number,
+                   truncate(b, yield.getLoc(), yield.getOperand(slot.number)));
   for (Block *block : getPairBlocks(slot.op)) {
     BlockArgument argument = block->getArgument(slot.argument(*block));
     argument.setType(b.getI32Type());
@@ -88,8 +86,8 @@ void retype(const Slot &slot) {
     argument.setType(b.getI32Type());
     if (argument.use_empty())
       continue;
-    auto wide = arith::ExtSIOp::create(b, argument.getLoc(), b.getI64Type(),
-                                       argument);
+    auto wide =
+        arith::ExtSIOp::create(b, argument.getLoc(), b.getI64Type(), argument);
     argument.replaceAllUsesExcept(wide, wide);
   }
 }
@@ -109,8 +107,8 @@ void duplicate(const Slot &slot) {
   }
   if (!slot.op.getTile().empty())
     for (unsigned end : {0, 1})
-      slot.op.getTile().front().insertArgument(
-          4 + 2 * last + end, b.getI32Type(), yield.getLoc());
+      slot.op.getTile().front().insertArgument(4 + 2 * last + end,
+                                               b.getI32Type(), yield.getLoc());
   Value narrow = truncate(b, yield.getLoc(), yield.getOperand(slot.number));
   yield.insertOperands(yield.getNumOperands(), narrow);
 }

@@ -9,8 +9,8 @@
 namespace torsor {
 
 /// The range of each slot of a kernel, row slots first: what its region
-/// `rows` or `columns` yields, where tokens, heads, sequences and lengths lie in
-/// 0 .. 2^31 - 1, and positions in the discardable attributes `position_low`
+/// `rows` or `columns` yields, where tokens, heads, sequences and lengths lie
+/// in 0 .. 2^31 - 1, and positions in the discardable attributes `position_low`
 /// and `position_high` of `op` (else they may be any integer).
 llvm::SmallVector<IntRange> getSlotRanges(AttentionOp op);
 

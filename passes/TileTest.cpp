@@ -27,9 +27,9 @@ SmallVector<Operation *> collectLive(Block &block) {
   llvm::DenseSet<Operation *> live;
   SmallVector<Operation *> order;
   for (Operation &op : llvm::reverse(block)) {
-    bool used = &op == &block.back() || llvm::any_of(op.getUsers(), [&](auto *u) {
-      return live.contains(u);
-    });
+    bool used =
+        &op == &block.back() ||
+        llvm::any_of(op.getUsers(), [&](auto *u) { return live.contains(u); });
     if (used && live.insert(&op).second)
       order.push_back(&op);
   }
@@ -45,12 +45,12 @@ BoxValue fromArguments(BoxCode &code, OpBuilder &b, Location loc, Value low,
   if (type.isInteger(1)) // Of truth values, false is the lesser.
     return {{}, {}, high, low, {}};
   if (isa<FloatType>(type)) // A NaN among the values is both ends.
-    return {low,
-            high,
-            {},
-            {},
-            arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, low,
-                                  high)};
+    return {
+        low,
+        high,
+        {},
+        {},
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, low, high)};
   if (!type.isInteger(64)) {
     low = arith::ExtSIOp::create(b, loc, b.getI64Type(), low);
     high = arith::ExtSIOp::create(b, loc, b.getI64Type(), high);

@@ -90,13 +90,12 @@ bool BoxCode::emit(Operation &op) {
 
 /// x == y of truth values: both hold or both fail.
 BoxValue BoxCode::isEqual(const BoxValue &x, const BoxValue &y) {
-  return {{},
-          {},
-          lor(land(x.mayHold, y.mayHold),
-              land(lnot(x.mustHold), lnot(y.mustHold))),
-          lor(land(x.mustHold, y.mustHold),
-              land(lnot(x.mayHold), lnot(y.mayHold))),
-          {}};
+  return {
+      {},
+      {},
+      lor(land(x.mayHold, y.mayHold), land(lnot(x.mustHold), lnot(y.mustHold))),
+      lor(land(x.mustHold, y.mustHold), land(lnot(x.mayHold), lnot(y.mayHold))),
+      {}};
 }
 
 BoxValue BoxCode::negate(const BoxValue &x) {
@@ -119,17 +118,11 @@ BoxCode::Box BoxCode::emitTruth(Operation &op) {
     return std::nullopt;
   BoxValue x = get(op.getOperand(0)), y = get(op.getOperand(1));
   if (isa<arith::AndIOp>(op))
-    return BoxValue{{},
-                    {},
-                    land(x.mayHold, y.mayHold),
-                    land(x.mustHold, y.mustHold),
-                    {}};
+    return BoxValue{
+        {}, {}, land(x.mayHold, y.mayHold), land(x.mustHold, y.mustHold), {}};
   if (isa<arith::OrIOp>(op))
-    return BoxValue{{},
-                    {},
-                    lor(x.mayHold, y.mayHold),
-                    lor(x.mustHold, y.mustHold),
-                    {}};
+    return BoxValue{
+        {}, {}, lor(x.mayHold, y.mayHold), lor(x.mustHold, y.mustHold), {}};
   return negate(isEqual(x, y));
 }
 
@@ -173,11 +166,8 @@ BoxCode::Box BoxCode::compareIntegers(arith::CmpIOp op) {
   bool strict = predicate == Predicate::slt || predicate == Predicate::sgt ||
                 predicate == Predicate::ult || predicate == Predicate::ugt;
   Predicate less = strict ? Predicate::slt : Predicate::sle;
-  return BoxValue{{},
-                  {},
-                  compare(less, x.low, y.high),
-                  compare(less, x.high, y.low),
-                  {}};
+  return BoxValue{
+      {}, {}, compare(less, x.low, y.high), compare(less, x.high, y.low), {}};
 }
 
 BoxCode::Box BoxCode::emitSelect(arith::SelectOp op) {
@@ -235,16 +225,15 @@ BoxCode::Box BoxCode::emitLookup(Operation &op) {
   Type type = lookup.getType();
   Value value = LookupOp::create(b, loc, type, lookup.getTable(), indices);
   if (type.isInteger(1))
-    return BoxValue{
-        {}, {}, lor(lnot(single), value), land(single, value), {}};
+    return BoxValue{{}, {}, lor(lnot(single), value), land(single, value), {}};
   if (isa<FloatType>(type))
-    return BoxValue{value,
-                    value,
-                    {},
-                    {},
-                    lor(lnot(single), make<arith::CmpFOp>(
-                                          arith::CmpFPredicate::UNO, value,
-                                          value))};
+    return BoxValue{
+        value,
+        value,
+        {},
+        {},
+        lor(lnot(single),
+            make<arith::CmpFOp>(arith::CmpFPredicate::UNO, value, value))};
   if (!type.isInteger(64))
     value = make<arith::ExtSIOp>(Type(b.getI64Type()), value);
   IntRange range = ranges.getRange(lookup);

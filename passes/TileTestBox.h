@@ -78,6 +78,7 @@ private:
 
   Box emitReal(mlir::Operation &op);
   Box emitRealProduct(mlir::Operation &op);
+  Box emitRealCast(mlir::Operation &op);
   Box compareReals(mlir::arith::CmpFOp op);
   mlir::Value isInfinite(const BoxValue &box);
 

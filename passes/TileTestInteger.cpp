@@ -88,9 +88,9 @@ BoxCode::Box BoxCode::emitSum(Operation &op, bool minus) {
     return compare(Predicate::slt, make<arith::AndIOp>(changed, other),
                    constant(0));
   };
-  return guard(op, box,
-               lor(wraps(x.low, y.low, box.low),
-                   wraps(x.high, y.high, box.high)));
+  return guard(
+      op, box,
+      lor(wraps(x.low, y.low, box.low), wraps(x.high, y.high, box.high)));
 }
 
 BoxCode::Box BoxCode::emitProduct(Operation &op, Value lhs, Value rhs) {
@@ -102,14 +102,14 @@ BoxCode::Box BoxCode::emitProduct(Operation &op, Value lhs, Value rhs) {
     if (*factor == 0)
       return number(constant(0), constant(0));
     Value by = constant(*factor);
-    BoxValue box = number(make<arith::MulIOp>(x.low, by),
-                          make<arith::MulIOp>(x.high, by));
+    BoxValue box =
+        number(make<arith::MulIOp>(x.low, by), make<arith::MulIOp>(x.high, by));
     if (*factor < 0)
       std::swap(box.low, box.high);
     if (!mayWrap(op))
       return box;
     int64_t least = (*factor < 0 ? full.high : full.low) / *factor;
-    int64_t most = *factor == -1  ? full.high
+    int64_t most = *factor == -1 ? full.high
                    : *factor < 0 ? full.low / *factor
                                  : full.high / *factor;
     return guard(op, box,
@@ -179,10 +179,9 @@ BoxCode::Box BoxCode::emitModulus(Operation &op) {
   Value one = land(compare(Predicate::eq, first, last),
                    compare(Predicate::eq, y.low, y.high));
   Value base = make<arith::MulIOp>(first, y.low);
-  return number(
-      choose(one, make<arith::SubIOp>(x.low, base), constant(0)),
-      choose(one, make<arith::SubIOp>(x.high, base),
-             make<arith::SubIOp>(y.high, constant(1))));
+  return number(choose(one, make<arith::SubIOp>(x.low, base), constant(0)),
+                choose(one, make<arith::SubIOp>(x.high, base),
+                       make<arith::SubIOp>(y.high, constant(1))));
 }
 
 BoxCode::Box BoxCode::emitAbsolute(Operation &op) {
@@ -218,9 +217,8 @@ BoxCode::Box BoxCode::emitCast(Operation &op) {
     // Negative numbers become large ones.
     Value negative = compare(Predicate::slt, x.low, constant(0));
     unsigned from = in.getType().getIntOrFloatBitWidth();
-    return number(
-        choose(negative, constant(0), x.low),
-        choose(negative, constant((int64_t(1) << from) - 1), x.high));
+    return number(choose(negative, constant(0), x.low),
+                  choose(negative, constant((int64_t(1) << from) - 1), x.high));
   }
   IntRange full = IntRange::ofWidth(widthOf(op));
   if (ranges.getRange(in).within(full))

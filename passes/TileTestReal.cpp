@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reals over a box of pairs. Rounding never turns an order round, so the ends of
-// an interval, rounded as its values are, bound them.
+// Reals over a box of pairs. Rounding never turns an order round, so the ends
+// of an interval, rounded as its values are, bound them.
 #include "passes/TileTestBox.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -55,8 +55,7 @@ BoxCode::Box BoxCode::emitReal(Operation &op) {
         if (isProduct(op.getOperand(0)) || isProduct(op.getOperand(1)))
           return std::nullopt;
         BoxValue x = at(0), y = at(1);
-        Value any = lor(lor(x.any, y.any),
-                        land(isInfinite(x), isInfinite(y)));
+        Value any = lor(lor(x.any, y.any), land(isInfinite(x), isInfinite(y)));
         if (isa<arith::AddFOp>(op))
           return real(make<arith::AddFOp>(x.low, y.low),
                       make<arith::AddFOp>(x.high, y.high), any);
@@ -80,8 +79,7 @@ BoxCode::Box BoxCode::emitReal(Operation &op) {
                     lor(at(0).any, at(1).any));
       })
       .Case([&](math::AbsFOp) {
-        Value zero =
-            arith::ConstantOp::create(b, loc, b.getFloatAttr(type, 0));
+        Value zero = arith::ConstantOp::create(b, loc, b.getFloatAttr(type, 0));
         Value below = make<arith::NegFOp>(at(0).low);
         Value above = make<arith::NegFOp>(at(0).high);
         Value least = make<arith::MaximumFOp>(at(0).low, above);
@@ -96,21 +94,23 @@ BoxCode::Box BoxCode::emitReal(Operation &op) {
         return real(make<math::CeilOp>(at(0).low),
                     make<math::CeilOp>(at(0).high), at(0).any);
       })
-      .Case([&](arith::ExtFOp) {
-        return real(make<arith::ExtFOp>(type, at(0).low),
-                    make<arith::ExtFOp>(type, at(0).high), at(0).any);
-      })
-      .Case([&](arith::TruncFOp) {
-        return real(make<arith::TruncFOp>(type, at(0).low),
-                    make<arith::TruncFOp>(type, at(0).high), at(0).any);
-      })
-      .Case([&](arith::SIToFPOp) -> Box {
-        if (op.getOperand(0).getType().isInteger(1))
-          return std::nullopt;
-        return real(make<arith::SIToFPOp>(type, at(0).low),
-                    make<arith::SIToFPOp>(type, at(0).high), truth(false));
-      })
-      .Default([&](Operation *) { return std::nullopt; });
+      .Default([&](Operation *) { return emitRealCast(op); });
+}
+
+BoxCode::Box BoxCode::emitRealCast(Operation &op) {
+  Type type = op.getResult(0).getType();
+  if (!isa<arith::ExtFOp, arith::TruncFOp, arith::SIToFPOp>(op) ||
+      op.getOperand(0).getType().isInteger(1))
+    return std::nullopt;
+  BoxValue x = get(op.getOperand(0));
+  if (isa<arith::ExtFOp>(op))
+    return real(make<arith::ExtFOp>(type, x.low),
+                make<arith::ExtFOp>(type, x.high), x.any);
+  if (isa<arith::TruncFOp>(op))
+    return real(make<arith::TruncFOp>(type, x.low),
+                make<arith::TruncFOp>(type, x.high), x.any);
+  return real(make<arith::SIToFPOp>(type, x.low),
+              make<arith::SIToFPOp>(type, x.high), truth(false));
 }
 
 BoxCode::Box BoxCode::emitRealProduct(Operation &op) {
@@ -170,11 +170,10 @@ BoxCode::Box BoxCode::compareReals(arith::CmpFOp op) {
   case P::UEQ:
   case P::ONE:
   case P::UNE: {
-    Value meet =
-        land(test(P::OLE, x.low, y.high), test(P::OLE, y.low, x.high));
-    Value same = land(land(test(P::OEQ, x.low, x.high),
-                           test(P::OEQ, y.low, y.high)),
-                      test(P::OEQ, x.low, y.low));
+    Value meet = land(test(P::OLE, x.low, y.high), test(P::OLE, y.low, x.high));
+    Value same =
+        land(land(test(P::OEQ, x.low, x.high), test(P::OEQ, y.low, y.high)),
+             test(P::OEQ, x.low, y.low));
     BoxValue equal{{}, {}, lor(any, meet), land(lnot(any), same), {}};
     bool isNegated = predicate == P::ONE || predicate == P::UNE;
     return isNegated ? negate(equal) : equal;

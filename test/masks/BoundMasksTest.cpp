@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The affine bounds of random masks against every pair.
+#include "mlir/IR/Verifier.h"
+
 #include "MaskTruth.h"
 #include "RandomMask.h"
-
-#include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 using namespace torsor;

@@ -108,75 +108,18 @@ double maximum(double a, double b) {
   return std::isnan(a) ? a : std::isnan(b) ? b : std::max(a, b);
 }
 
-} // namespace
+using Step = std::function<void(const Scalar *operands, Scalar *result)>;
+using X = const Scalar *;
+using U = uint64_t;
 
-unsigned ScalarMachine::number(Value value) {
-  auto [at, fresh] = numbers.try_emplace(value, cells.size());
-  if (fresh)
-    cells.emplace_back();
-  return at->second;
-}
-
-ScalarMachine::ScalarMachine(Block &block, Leaf leaf) {
-  for (BlockArgument argument : block.getArguments())
-    number(argument);
-  for (Operation &op : block) {
-    if (op.getNumResults() == 0)
-      continue;
-    Instruction instruction{makeStep(op, leaf), {}, 0};
-    for (Value operand : op.getOperands())
-      instruction.operands.push_back(number(operand));
-    instruction.result = number(op.getResult(0));
-    for (Value more : op.getResults().drop_front())
-      number(more); // Numbered in a row behind the first.
-    code.push_back(std::move(instruction));
-  }
-}
-
-void ScalarMachine::run() {
-  Scalar operands[16];
-  for (Instruction &instruction : code) {
-    unsigned count = 0;
-    for (unsigned operand : instruction.operands)
-      operands[count++] = cells[operand];
-    instruction.step(operands, &cells[instruction.result]);
-  }
-}
-
-Scalar ScalarMachine::get(Value value) const {
-  return cells[numbers.lookup(value)];
-}
-
-ScalarMachine::Step ScalarMachine::makeStep(Operation &op, const Leaf &leaf) {
-  Value result = op.getResult(0);
-  Type type = result.getType();
-  unsigned width = type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 0;
-  bool isFirstBool =
-      op.getNumOperands() && op.getOperand(0).getType().isInteger(1);
+Step arithmeticStep(Operation &op) {
+  unsigned width = widthOf(op.getResult(0));
   auto integer = [&](auto compute) -> Step {
     return [=](const Scalar *x, Scalar *r) {
       r->integer = wrap(uint64_t(compute(x)), width);
     };
   };
-  auto real = [&](auto compute) -> Step {
-    bool isSingle = type.isF32();
-    return [=](const Scalar *x, Scalar *r) {
-      double value = compute(x);
-      r->real = isSingle ? double(float(value)) : value;
-    };
-  };
-  using X = const Scalar *;
-  using U = uint64_t;
   return llvm::TypeSwitch<Operation *, Step>(&op)
-      .Case([&](arith::ConstantOp constant) -> Step {
-        Scalar value;
-        if (auto number = dyn_cast<IntegerAttr>(constant.getValue()))
-          value.integer = width == 1 ? number.getValue().getZExtValue()
-                                     : number.getValue().getSExtValue();
-        if (auto number = dyn_cast<FloatAttr>(constant.getValue()))
-          value.real = number.getValueAsDouble();
-        return [=](X, Scalar *r) { *r = value; };
-      })
       .Case([&](arith::AddIOp) {
         return integer([](X x) { return U(x[0].integer) + U(x[1].integer); });
       })
@@ -217,6 +160,19 @@ ScalarMachine::Step ScalarMachine::makeStep(Operation &op, const Leaf &leaf) {
       .Case([&](arith::RemUIOp) {
         return integer([](X x) { return U(x[0].integer) % U(x[1].integer); });
       })
+      .Default([](Operation *) { return Step(); });
+}
+
+Step integerStep(Operation &op) {
+  unsigned width = widthOf(op.getResult(0));
+  bool isFirstBool =
+      op.getNumOperands() && op.getOperand(0).getType().isInteger(1);
+  auto integer = [&](auto compute) -> Step {
+    return [=](const Scalar *x, Scalar *r) {
+      r->integer = wrap(uint64_t(compute(x)), width);
+    };
+  };
+  return llvm::TypeSwitch<Operation *, Step>(&op)
       .Case([&](arith::MaxSIOp) {
         return integer(
             [](X x) { return std::max(x[0].integer, x[1].integer); });
@@ -278,9 +234,18 @@ ScalarMachine::Step ScalarMachine::makeStep(Operation &op, const Leaf &leaf) {
         return integer(
             [=](X x) { return compareReals(predicate, x[0].real, x[1].real); });
       })
-      .Case([&](arith::SelectOp) -> Step {
-        return [](X x, Scalar *r) { *r = x[0].integer ? x[1] : x[2]; };
-      })
+      .Default([](Operation *) { return Step(); });
+}
+
+Step realStep(Operation &op) {
+  bool isSingle = op.getResult(0).getType().isF32();
+  auto real = [&](auto compute) -> Step {
+    return [=](const Scalar *x, Scalar *r) {
+      double value = compute(x);
+      r->real = isSingle ? double(float(value)) : value;
+    };
+  };
+  return llvm::TypeSwitch<Operation *, Step>(&op)
       .Case([&](arith::AddFOp) {
         return real([](X x) { return x[0].real + x[1].real; });
       })
@@ -310,7 +275,6 @@ ScalarMachine::Step ScalarMachine::makeStep(Operation &op, const Leaf &leaf) {
         return real([](X x) { return -maximum(-x[0].real, -x[1].real); });
       })
       .Case([&](arith::SIToFPOp from) {
-        bool isSingle = type.isF32();
         return Step([=](X x, Scalar *r) { // One rounding.
           r->real =
               isSingle ? double(float(x[0].integer)) : double(x[0].integer);
@@ -318,9 +282,73 @@ ScalarMachine::Step ScalarMachine::makeStep(Operation &op, const Leaf &leaf) {
       })
       .Case<arith::ExtFOp, arith::TruncFOp>(
           [&](auto) { return real([](X x) { return x[0].real; }); })
-      .Default([&](Operation *other) -> Step {
-        return [leaf, other](X x, Scalar *r) { *r = leaf(other, x); };
-      });
+      .Default([](Operation *) { return Step(); });
+}
+
+Step choiceStep(Operation &op) {
+  unsigned width = widthOf(op.getResult(0));
+  return llvm::TypeSwitch<Operation *, Step>(&op)
+      .Case([&](arith::ConstantOp constant) -> Step {
+        Scalar value;
+        if (auto number = dyn_cast<IntegerAttr>(constant.getValue()))
+          value.integer = width == 1 ? number.getValue().getZExtValue()
+                                     : number.getValue().getSExtValue();
+        if (auto number = dyn_cast<FloatAttr>(constant.getValue()))
+          value.real = number.getValueAsDouble();
+        return [=](X, Scalar *r) { *r = value; };
+      })
+      .Case([&](arith::SelectOp) -> Step {
+        return [](X x, Scalar *r) { *r = x[0].integer ? x[1] : x[2]; };
+      })
+      .Default([](Operation *) { return Step(); });
+}
+
+} // namespace
+
+unsigned ScalarMachine::number(Value value) {
+  auto [at, fresh] = numbers.try_emplace(value, cells.size());
+  if (fresh)
+    cells.emplace_back();
+  return at->second;
+}
+
+ScalarMachine::ScalarMachine(Block &block, Leaf leaf) {
+  for (BlockArgument argument : block.getArguments())
+    number(argument);
+  for (Operation &op : block) {
+    if (op.getNumResults() == 0)
+      continue;
+    Instruction instruction{makeStep(op, leaf), {}, 0};
+    for (Value operand : op.getOperands())
+      instruction.operands.push_back(number(operand));
+    instruction.result = number(op.getResult(0));
+    for (Value more : op.getResults().drop_front())
+      number(more); // Numbered in a row behind the first.
+    code.push_back(std::move(instruction));
+  }
+}
+
+void ScalarMachine::run() {
+  Scalar operands[16];
+  for (Instruction &instruction : code) {
+    unsigned count = 0;
+    for (unsigned operand : instruction.operands)
+      operands[count++] = cells[operand];
+    instruction.step(operands, &cells[instruction.result]);
+  }
+}
+
+Scalar ScalarMachine::get(Value value) const {
+  return cells[numbers.lookup(value)];
+}
+
+ScalarMachine::Step ScalarMachine::makeStep(Operation &op, const Leaf &leaf) {
+  if (op.getResult(0).getType().isIntOrFloat())
+    for (auto *step : {arithmeticStep, integerStep, realStep, choiceStep})
+      if (Step made = step(op))
+        return made;
+  Operation *other = &op;
+  return [leaf, other](const Scalar *x, Scalar *r) { *r = leaf(other, x); };
 }
 
 } // namespace torsor::test
