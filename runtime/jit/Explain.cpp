@@ -126,7 +126,8 @@ static std::string describeBlock(const BlockFacts &block, int64_t length) {
   static const std::pair<llvm::StringRef, llvm::StringRef> places[] = {
       {"packing", "keys are acted on once per call, while they are packed"},
       {"loop", "keys are acted on in the loop, again for each tile of queries"},
-      {"cached", "keys lie acted on in the cache"},
+      {"cached", "new keys are acted on once, while they are packed or "
+                 "appended, and lie acted on in the cache"},
       {"none", "keys are not acted on"}};
   for (auto [name, words] : places)
     if (block.keys == name && !llvm::StringRef(block.kind).starts_with("zero"))

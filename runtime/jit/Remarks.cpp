@@ -29,10 +29,12 @@ public:
 } // namespace
 
 void torsor::reportRemarks(mlir::MLIRContext &context) {
-  remark::RemarkCategories all;
-  all.all = ".*";
+  // `all` alone would only widen filters that are set.
+  remark::RemarkCategories categories;
+  categories.passed = categories.missed = ".*";
+  categories.analysis = categories.failed = ".*";
   // Fails only without a streamer.
   (void)remark::enableOptimizationRemarks(
       context, std::make_unique<Streamer>(),
-      std::make_unique<remark::RemarkEmittingPolicyAll>(), all);
+      std::make_unique<remark::RemarkEmittingPolicyAll>(), categories);
 }

@@ -24,7 +24,7 @@ using Messages = Handle<torsor_diagnostics, torsor_diagnostics_destroy>;
 
 /// A rotary scheme on heads 8 lanes wide; `base` tells one from another.
 inline std::string makeRope(double base, const char *mask = "causal") {
-  return "torsor 1\nscheme rope { head 8\n  action split(rope(8, base = " +
+  return "torsor 1\nscheme rope8 { head 8\n  action split(rope(8, base = " +
          std::to_string(base) + "))\n  mask " + mask + "\n}\n";
 }
 

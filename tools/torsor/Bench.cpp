@@ -52,6 +52,8 @@ public:
 private:
   const BenchOptions &options;
   BenchShape shape;
+  /// Owns what `facts` points to.
+  std::unique_ptr<Compilation> compilation;
   SchemeFacts facts;
   torsor_library *library = nullptr;
   std::unique_ptr<BenchCall> call;
@@ -90,7 +92,7 @@ void Bench::compile() {
   compile.target = options.target;
   compile.operations = shape.decode ? 1u << TORSOR_DECODE | 1u << TORSOR_APPEND
                                     : 1u << TORSOR_PREFILL;
-  auto compilation = startCompilation(options.source, compile);
+  compilation = startCompilation(options.source, compile);
   std::string object;
   compilation->makeObject(object);
   finishStep(*compilation, options.source);

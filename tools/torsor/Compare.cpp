@@ -2,6 +2,7 @@
 // Comparison of arrays.
 #include "tools/torsor/Compare.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
@@ -55,4 +56,12 @@ double torsor::getTolerance(torsor_dtype dtype) {
   default:
     return 1e-5;
   }
+}
+
+double torsor::getLogitFactor(const Array &lse) {
+  double largest = 0;
+  for (int64_t n = 0, e = lse.shape.empty() ? 0 : lse.count(); n < e; ++n)
+    if (double value = lse.at(n); std::isfinite(value))
+      largest = std::max(largest, std::abs(value));
+  return std::max(1.0, largest / 8);
 }

@@ -29,6 +29,11 @@ std::string describeDifference(const Difference &difference,
 /// most 1, of a type.
 double getTolerance(torsor_dtype dtype);
 
+/// How much larger the error of o may be where logits are large: a logit is
+/// rounded relative to its size, and exp makes that absolute error a relative
+/// one of the weight. `lse` tells the size of the logits; at least 1.
+double getLogitFactor(const Array &lse);
+
 } // namespace torsor
 
 #endif // TORSOR_TOOLS_TORSOR_COMPARE_H

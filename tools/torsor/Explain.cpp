@@ -6,6 +6,8 @@
 #include "tools/torsor/Failure.h"
 #include "tools/torsor/Options.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -24,9 +26,10 @@ struct ExplainOptions {
 static void printStages(const ExplainOptions &options,
                         Compilation &compilation) {
   bool all = options.stage == "all", found = false;
-  std::string known;
+  std::vector<std::string> known;
   compilation.observe([&](llvm::StringRef stage, llvm::StringRef text) {
-    known += " " + stage.str();
+    if (!llvm::is_contained(known, stage))
+      known.push_back(stage.str());
     if (!all && stage != options.stage)
       return;
     found = true;
@@ -47,8 +50,8 @@ static void printStages(const ExplainOptions &options,
   finishStep(compilation, options.source);
   if (!found)
     failUsage(fmt::format("--emit {}: there is no such stage; there are: "
-                          "all{}{}",
-                          options.stage, known,
+                          "all {}{}",
+                          options.stage, fmt::join(known, " "),
                           code ? "" : " emitted llvm asm"));
 }
 

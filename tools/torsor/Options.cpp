@@ -107,7 +107,7 @@ torsor::startCompilation(const SourceOptions &options, CompileOptions compile) {
   compile.check.head = compile.kernel.head = options.head;
   compile.check.value = compile.kernel.value = options.value;
   compile.check.layers = options.layers;
-  compile.remarks = options.remarks;
+  compile.remarks |= options.remarks;
   compile.warningsAreErrors = options.warningsAreErrors;
   for (const std::string &setting : options.settings) {
     auto [name, value] = llvm::StringRef(setting).split('=');

@@ -60,7 +60,7 @@ const Scheme &Runner::compileScheme() {
       type;
   compile.target = options.target;
   compile.operations = options.kernel == "decode"
-                           ? 1u << TORSOR_DECODE | 1u << TORSOR_APPEND
+                           ? 1u << TORSOR_ATTEND | 1u << TORSOR_APPEND
                            : 1u << TORSOR_PREFILL;
   SourceOptions source = options.source;
   if (!source.head)
@@ -108,11 +108,19 @@ void Runner::runKernel() {
       !options.lse.empty() || options.compare || !options.expectLse.empty();
   if (wantLse)
     lse = Array(TORSOR_F32, {inputs.batch, inputs.heads, inputs.queries});
-  bool decode = options.kernel == "decode";
-  if (decode)
+  torsor_op op = TORSOR_PREFILL;
+  if (options.kernel == "decode") {
     kernel.append();
-  kernel.attend(decode ? TORSOR_DECODE : TORSOR_PREFILL, o,
-                wantLse ? &lse : nullptr);
+    op = TORSOR_DECODE;
+    if (int64_t most = kernel.getDecodeQueries(); inputs.queries > most) {
+      fmt::print(stderr,
+                 "torsor: note: decode takes up to {} queries a sequence, so "
+                 "these {} are prefilled from the cache\n",
+                 most, inputs.queries);
+      op = TORSOR_ATTEND;
+    }
+  }
+  kernel.attend(op, o, wantLse ? &lse : nullptr);
 }
 
 Array Runner::reference(Array &referenceLse) {

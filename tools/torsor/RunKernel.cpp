@@ -5,7 +5,6 @@
 #include "tools/torsor/Failure.h"
 
 #include <algorithm>
-
 #include <fmt/format.h>
 
 using namespace torsor;
@@ -39,6 +38,7 @@ void KernelRun::readNames() {
   torsor_scheme_info info = {};
   info.size = sizeof info;
   checkStatus(torsor_scheme_describe(scheme, &info), "describe");
+  decodeQueries = info.decode_queries;
   for (int64_t n = 0; n < info.arguments; ++n) {
     torsor_argument argument = {};
     argument.size = sizeof argument;
@@ -125,5 +125,7 @@ void KernelRun::attend(torsor_op op, Array &o, Array *lse) {
   if (lse)
     call.lse = lse->tensor();
   checkStatus(torsor_run(instance, op, &call, &pool),
-              op == TORSOR_DECODE ? "decode" : "prefill");
+              op == TORSOR_DECODE   ? "decode"
+              : op == TORSOR_ATTEND ? "attend"
+                                    : "prefill");
 }

@@ -18,7 +18,9 @@ public:
 
   /// Stores all keys in a cache of its own, which attend() then reads.
   void append();
-  /// `op` is TORSOR_PREFILL or TORSOR_DECODE; `lse` may be null.
+  /// Queries of a sequence that TORSOR_DECODE takes at most.
+  int64_t getDecodeQueries() const { return decodeQueries; }
+  /// `op` is TORSOR_PREFILL, TORSOR_DECODE or TORSOR_ATTEND; `lse` may be null.
   void attend(torsor_op op, Array &o, Array *lse);
 
 private:
@@ -32,6 +34,7 @@ private:
   torsor_batch batch = {};
 
   std::vector<std::string> names;
+  int64_t decodeQueries = 0;
 
   void readNames();
   bool reads(const std::string &name) const;

@@ -3,6 +3,7 @@
 #include "tools/torsor/Commands.h"
 #include "tools/torsor/Failure.h"
 
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/ErrorHandling.h"
 
@@ -72,6 +73,28 @@ static void installHandlers() {
   signal(SIGPIPE, SIG_DFL);
 }
 
+/// CLI11 would only say that a command is missing.
+static void checkCommand(const CLI::App &app, int argc, char **argv) {
+  if (argc < 2 || *argv[1] == '-')
+    return;
+  llvm::StringRef given = argv[1];
+  std::string nearest;
+  unsigned least = 3;
+  for (const CLI::App *command :
+       app.get_subcommands([](const CLI::App *) { return true; })) {
+    unsigned distance = given.edit_distance(command->get_name());
+    if (distance == 0)
+      return;
+    if (distance < least) {
+      least = distance;
+      nearest = command->get_name();
+    }
+  }
+  failUsage(fmt::format("there is no command '{}'; {}", argv[1],
+                        nearest.empty() ? "run 'torsor --help'"
+                                        : "did you mean '" + nearest + "'?"));
+}
+
 int main(int argc, char **argv) {
 #ifndef TORSOR_SANITIZED
   installHandlers();
@@ -90,12 +113,14 @@ int main(int argc, char **argv) {
   addRunCommand(app);
   addBenchCommand(app);
   try {
+    checkCommand(app, argc, argv);
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
     // Help and version are no errors; all else is a wrong command line.
     int code = app.exit(error);
     return code == 0 ? exitDone : exitUsage;
   } catch (const Failure &failure) {
+    std::fflush(stdout); // what was printed comes first
     if (failure.getCode() == exitInternal)
       fmt::print(stderr, "torsor: internal error: {}; please report it\n",
                  failure.what());
