@@ -3,6 +3,7 @@
 #include "passes/FormKernels.h"
 
 #include "passes/Legality.h"
+#include "passes/NormalizeAction.h"
 #include "passes/Passes.h"
 #include "passes/PlainScheme.h"
 #include "passes/ScalarCode.h"
@@ -44,39 +45,7 @@ void spellOut(SchemeOp scheme) {
     turn.getFrequenciesMutable().assign(
         ListOp::create(b, loc, vector.getType(), elements));
   }
-  for (ActionTermOp term : scheme.getBody().getOps<ActionTermOp>()) {
-    FailureOr<ActionForm> form = flattenAction(term.getAction());
-    if (failed(form) || llvm::all_of(form->units, [](const ActionUnit &unit) {
-          return isa<ZeroOp>(unit.block) || unit.timeQ;
-        }))
-      continue;
-    OpBuilder b(term);
-    Location loc = term.getLoc();
-    ClockOp position;
-    for (ClockOp clock : scheme.getBody().getOps<ClockOp>())
-      if (clock.getName() == "pos")
-        position = clock;
-    if (!position) {
-      auto type = ClockType::get(b.getContext(), b.getI32Type(), 0);
-      position =
-          ClockOp::create(b, loc, type, b.getStringAttr("pos"), UnitAttr(),
-                          UnitAttr(), FloatAttr(), FloatAttr());
-      position->moveBefore(&scheme.getBody().front(),
-                           scheme.getBody().front().begin());
-    }
-    Type time = isa<FloatType>(position.getType().getElement())
-                    ? Type(b.getF64Type())
-                    : Type(b.getI64Type());
-    SmallVector<Value, 2> times;
-    for (Side side : {Side::Query, Side::Key}) {
-      Value token =
-          TokenOp::create(b, loc, TokenType::get(b.getContext()), side);
-      times.push_back(TimeOp::create(b, loc, time, position, {}, token));
-    }
-    term.getActionMutable().assign(
-        AtOp::create(b, loc, term.getAction().getType(), term.getAction(),
-                     times[0], times[1]));
-  }
+  placeAtPosition(scheme, false);
 }
 
 struct FormKernels : impl::FormKernelsBase<FormKernels> {

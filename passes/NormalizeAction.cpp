@@ -121,7 +121,8 @@ struct PushPlace : OpRewritePattern<AtOp> {
     // A family of times has one for each block.
     if (!base || isa<RankedTensorType>(op.getQ().getType()))
       return failure();
-    if (isa<ZeroOp>(base)) {
+    // The place next to a block counts; only a default stands around another.
+    if (isa<ZeroOp, AtOp>(base)) {
       rewriter.replaceOp(op, op.getBase());
       return success();
     }
@@ -224,13 +225,54 @@ struct NormalizeAction : impl::NormalizeActionBase<NormalizeAction> {
     FrozenRewritePatternSet frozen(std::move(patterns));
     GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-    for (SchemeOp scheme : getOperation().getOps<SchemeOp>())
+    for (SchemeOp scheme : getOperation().getOps<SchemeOp>()) {
+      // Else a clock that is only declared would look unused.
+      placeAtPosition(scheme, /*onlyDeclared=*/true);
       if (failed(applyPatternsGreedily(scheme->getRegion(0), frozen, config)))
         return signalPassFailure();
+    }
   }
 };
 
 } // namespace
+
+void placeAtPosition(SchemeOp scheme, bool onlyDeclared) {
+  Block &body = scheme.getBody().front();
+  ClockOp position;
+  for (ClockOp clock : body.getOps<ClockOp>())
+    if (clock.getName() == "pos")
+      position = clock;
+  if (onlyDeclared && !position)
+    return;
+  for (ActionTermOp term : body.getOps<ActionTermOp>()) {
+    FailureOr<ActionForm> form = flattenAction(term.getAction());
+    if (failed(form) || llvm::all_of(form->units, [](const ActionUnit &unit) {
+          return isa<ZeroOp>(unit.block) || unit.timeQ;
+        }))
+      continue;
+    OpBuilder b(term);
+    Location loc = term.getLoc();
+    if (!position) {
+      auto type = ClockType::get(b.getContext(), b.getI32Type(), 0);
+      position =
+          ClockOp::create(b, loc, type, b.getStringAttr("pos"), UnitAttr(),
+                          UnitAttr(), FloatAttr(), FloatAttr());
+    }
+    position->moveBefore(&body, body.begin());
+    Type time = isa<FloatType>(position.getType().getElement())
+                    ? Type(b.getF64Type())
+                    : Type(b.getI64Type());
+    SmallVector<Value, 2> times;
+    for (Side side : {Side::Query, Side::Key}) {
+      Value token =
+          TokenOp::create(b, loc, TokenType::get(b.getContext()), side);
+      times.push_back(TimeOp::create(b, loc, time, position, {}, token));
+    }
+    term.getActionMutable().assign(
+        AtOp::create(b, loc, term.getAction().getType(), term.getAction(),
+                     times[0], times[1]));
+  }
+}
 
 Value makeTurn(OpBuilder &b, Location loc, ArrayRef<double> frequencies) {
   auto vector =

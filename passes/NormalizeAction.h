@@ -15,6 +15,10 @@ int64_t widthOfAction(mlir::Value action);
 mlir::Value makeTurn(mlir::OpBuilder &b, mlir::Location loc,
                      llvm::ArrayRef<double> frequencies);
 
+/// Gives the blocks of an action that have no clock the position; with
+/// `onlyDeclared` only where the scheme says what the position is.
+void placeAtPosition(SchemeOp scheme, bool onlyDeclared);
+
 /// Identities of generators: products on one pair, frequency 0, scaled and
 /// shifted clocks.
 void populateGeneratorPatterns(mlir::RewritePatternSet &patterns);

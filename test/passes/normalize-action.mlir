@@ -249,3 +249,17 @@ torsor.scheme @offset_refused head(2) {
   %a = torsor.adjacent %x : !torsor.action<2>
   torsor.action %a : !torsor.action<2>
 }
+
+// -----
+
+// A declared position is the clock of a block without one, not dead code.
+// CHECK-LABEL: torsor.scheme @declared
+// CHECK: torsor.clock "pos"
+// CHECK: torsor.at %{{.*}} : <2>, f64, f64
+torsor.scheme @declared head(2) {
+  %pos = torsor.clock "pos" : !torsor.clock<f64>
+  %f = arith.constant dense<0.5> : tensor<1xf64>
+  %r = torsor.turn %f : tensor<1xf64> -> !torsor.action<2>
+  %a = torsor.adjacent %r : !torsor.action<2>
+  torsor.action %a : !torsor.action<2>
+}
