@@ -72,18 +72,23 @@ torsor_status torsor::loadObject(llvm::StringRef object,
                                  const std::string &name,
                                  torsor_library **out) {
   *out = nullptr;
+  // What the linker reports on the way says more than the failure it returns.
+  auto reported = std::make_shared<std::string>();
   auto fail = [&](llvm::Error error) {
-    return torsor_set_error(TORSOR_IO,
-                            fmt::format("'{}' cannot be loaded: {}", name,
-                                        toString(std::move(error)))
-                                .c_str());
+    std::string text = toString(std::move(error));
+    if (!reported->empty())
+      text = *reported;
+    return torsor_set_error(
+        TORSOR_IO,
+        fmt::format("'{}' cannot be loaded: {}", name, text).c_str());
   };
   auto linker = makeLinker();
   if (!linker)
     return fail(linker.takeError());
-  // Failures of the linker are returned; it must not print them as well.
-  (*linker)->getExecutionSession().setErrorReporter(
-      [](llvm::Error error) { llvm::consumeError(std::move(error)); });
+  (*linker)->getExecutionSession().setErrorReporter([reported](
+                                                        llvm::Error error) {
+    *reported += (reported->empty() ? "" : "; ") + toString(std::move(error));
+  });
   auto module = link(**linker, object, name);
   if (!module)
     return fail(module.takeError());
