@@ -295,10 +295,10 @@ TEST(Field, HYB_03_TwoBasesInAStack) {
 TEST(Field, HYB_09_LayersOfAPattern) {
   auto globals = [](int layers) {
     SourceOptions options;
-    options.scheme = "s";
+    options.scheme = "pattern";
     SchemeModule module = parseSource("scheme a { head 8 mask last(4) } scheme "
-                                      "b { head 8 mask causal } stack "
-                                      "s { layers " +
+                                      "b { head 8 mask causal } "
+                                      "stack pattern { layers " +
                                           std::to_string(layers) +
                                           " use if every(6) then b else a }",
                                       options);
