@@ -3,6 +3,7 @@
 // quadratic in it, or recurse over it.
 #include "frontend/Check.h"
 
+#include <array>
 #include <chrono>
 #include <gtest/gtest.h>
 
