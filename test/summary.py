@@ -14,7 +14,7 @@ def cases(output, entry_passed):
     lit = {word: int(n) for word, n in
            re.findall(r"^\s+(Passed|Failed|Unsupported|Unresolved|Timed Out)\s*:\s*(\d+)", output, re.M)}
     ran = re.search(r"^\[==========\] (\d+) tests? from .* ran\.", output, re.M)
-    if lit:
+    if sum(lit.values()):
         failed = lit.get("Failed", 0) + lit.get("Unresolved", 0) + lit.get("Timed Out", 0)
         return lit.get("Passed", 0), failed, lit.get("Unsupported", 0)
     if ran:
@@ -28,10 +28,12 @@ def cases(output, entry_passed):
 def main(path):
     text = open(path, errors="replace").read()
     passed = failed = skipped = 0
-    for entry in re.split(r"^-{58}\n(?=\d+/\d+ Test)", text, flags=re.M)[1:]:
-        result = re.search(r"^Test (Passed|Failed)", entry, re.M)
-        one = cases(entry, bool(result and result.group(1) == "Passed"))
-        if not (result and result.group(1) == "Passed") and not one[1]:
+    for entry in re.split(r"^(?=\d+/\d+ Testing: )", text, flags=re.M)[1:]:
+        output, _, closing = entry.rpartition("\nTest time =")
+        ok = re.search(r"^Test (Passed|Pass Reason)", closing, re.M) is not None
+        skipped_entry = not ok and "Skip" in closing
+        one = (0, 0, 1) if skipped_entry else cases(output, ok)
+        if not ok and not skipped_entry and not one[1]:
             one = (one[0], one[1] + 1, one[2])  # died before it could say so
         passed, failed, skipped = passed + one[0], failed + one[1], skipped + one[2]
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
