@@ -98,15 +98,7 @@ AgeCode::AgeCode(SchemePlan &plan, KernelFunction &kernel, Block *block,
 }
 
 Value AgeCode::lookup(const FilledTable &table, Value last) {
-  SmallVector<Value> indices;
-  if (table.perSequence)
-    indices.push_back(sequence);
-  if (!table.axis.empty())
-    indices.push_back(head);
-  if (int64_t(indices.size()) < table.type.getRank())
-    indices.push_back(last ? last : index(0));
-  return LookupOp::create(b, loc, table.type.getElementType(),
-                          kernel.table(table.info, table.type), indices);
+  return kernel.lookup(b, loc, table, sequence, head, last);
 }
 
 FailureOr<Value> AgeCode::leaf(Value value) {

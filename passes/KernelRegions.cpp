@@ -57,6 +57,21 @@ static FilledTable::Kind kindOf(Type type) {
                            : FilledTable::Kind::Integer;
 }
 
+Value KernelFunction::lookup(OpBuilder &b, Location loc,
+                             const FilledTable &table, Value sequence,
+                             Value head, Value last) {
+  SmallVector<Value> indices;
+  if (table.perSequence)
+    indices.push_back(sequence);
+  if (!table.axis.empty())
+    indices.push_back(head);
+  if (int64_t(indices.size()) < table.type.getRank())
+    indices.push_back(
+        last ? last : arith::ConstantIntOp::create(b, loc, 0, 64).getResult());
+  return LookupOp::create(b, loc, table.type.getElementType(),
+                          this->table(table.info, table.type), indices);
+}
+
 SideCode::SideCode(SchemePlan &plan, KernelFunction &kernel, Side side,
                    Block *block, Location loc)
     : ScalarCode(plan, block, loc), kernel(kernel), side(side) {
@@ -73,15 +88,7 @@ SideCode::SideCode(SchemePlan &plan, KernelFunction &kernel, Side side,
 }
 
 Value SideCode::lookup(const FilledTable &table, Value last) {
-  SmallVector<Value> indices;
-  if (table.perSequence)
-    indices.push_back(sequence);
-  if (!table.axis.empty())
-    indices.push_back(head);
-  if (int64_t(indices.size()) < table.type.getRank())
-    indices.push_back(last ? last : index(0));
-  return LookupOp::create(b, loc, table.type.getElementType(),
-                          kernel.table(table.info, table.type), indices);
+  return kernel.lookup(b, loc, table, sequence, head, last);
 }
 
 FailureOr<Value> SideCode::leaf(Value value) {

@@ -25,7 +25,12 @@ public:
 
   /// The argument that is the table, added when first asked for.
   mlir::Value table(TableAttr info, mlir::MemRefType type);
-  /// Its number among the tables.
+  /// The element of a filled table for this sequence and head; `last` is the
+  /// index on its last axis, null for the first.
+  mlir::Value lookup(mlir::OpBuilder &b, mlir::Location loc,
+                     const FilledTable &table, mlir::Value sequence,
+                     mlir::Value head, mlir::Value last);
+  /// The number of an argument among the tables.
   int64_t number(mlir::Value table) const;
 
   mlir::func::FuncOp function;
