@@ -3,6 +3,7 @@
 #include "codegen/cpu/Append.h"
 
 #include "codegen/cpu/Act.h"
+#include "codegen/cpu/KeySlots.h"
 #include "codegen/cpu/Phases.h"
 #include "codegen/cpu/Slots.h"
 #include "runtime/torsor_kernel.h"
@@ -29,10 +30,6 @@ public:
   void store(const Call &call, Num begin, Num end) const;
 
 private:
-  /// Where a token goes: row and slot; a negative slot: nowhere.
-  struct Slot {
-    Num row, slot;
-  };
   Num itemsOf(const Sequence &sequence) const {
     return ceilDiv(sequence.queryLength, appendTokens);
   }
@@ -42,11 +39,12 @@ private:
                        element);
   }
   Place placeOf(const Call &call, const Sequence &sequence, Num number) const;
-  Slot slotOf(const Call &call, const Sequence &sequence, Num number) const;
+  /// Where a token goes; a negative slot: nowhere.
+  KeySlot slotOf(const Call &call, const Sequence &sequence, Num number) const;
   void storeKeys(const Call &call, const TableReader &tables, Place place,
-                 Slot to) const;
+                 KeySlot to) const;
   void storeStreams(const Call &call, const TableReader &tables,
-                    const Place &place, Slot to) const;
+                    const Place &place, KeySlot to) const;
 
   Emitter &e;
   const Kernel &kernel;
@@ -84,14 +82,15 @@ Place Append::placeOf(const Call &call, const Sequence &sequence,
   return place;
 }
 
-Append::Slot Append::slotOf(const Call &call, const Sequence &sequence,
+KeySlot Append::slotOf(const Call &call, const Sequence &sequence,
                             Num number) const {
   Num given = call.field(offsetof(torsor_kernel_args, slots), e.pointer);
   Nums found = e.choose(
       given == e.null(),
       [&]() -> Nums {
-        return {sequence.keyRow, sequence.keyStart + sequence.keyLength -
-                                     sequence.queryLength + number};
+        Num first = sequence.keyLength - sequence.queryLength;
+        KeySlot slot = locateKey(e, call, sequence, first + number);
+        return {slot.row, slot.slot};
       },
       [&]() -> Nums {
         Num slot = e.at(given, e.i64).load(sequence.shift + number);
@@ -104,7 +103,7 @@ Append::Slot Append::slotOf(const Call &call, const Sequence &sequence,
 }
 
 void Append::storeKeys(const Call &call, const TableReader &tables, Place place,
-                       Slot to) const {
+                       KeySlot to) const {
   Tensor k = call.tensor(TORSOR_AT_K, elementOf(op.getK()));
   Tensor v = call.tensor(TORSOR_AT_V, elementOf(op.getV()));
   Tensor keys = stream(call, 0, elementOf(op.getKCache()));
@@ -142,7 +141,7 @@ static void copyAxes(const Tensor &from, const Tensor &to, Pointer source,
 
 /// Streams behind k and v: the argument of the same name, or the index.
 void Append::storeStreams(const Call &call, const TableReader &tables,
-                          const Place &place, Slot to) const {
+                          const Place &place, KeySlot to) const {
   InterfaceOp interface = kernel.scheme->interface;
   for (auto [n, attr] : llvm::enumerate(interface.getStreams())) {
     auto field = cast<FieldAttr>(attr);
@@ -178,7 +177,7 @@ void Append::store(const Call &call, Num begin, Num end) const {
         Num first = item * appendTokens;
         Num last = min(first + appendTokens, sequence.queryLength);
         e.loop(first, last, 1, [&](Num number) {
-          Slot to = slotOf(call, sequence, number);
+          KeySlot to = slotOf(call, sequence, number);
           e.when(to.slot >= 0, [&] {
             Place place = placeOf(call, sequence, number);
             storeKeys(call, tables, place, to);
@@ -206,7 +205,7 @@ FailureOr<OperationInfo> emitAppend(Emitter &e, const Kernel &kernel,
   emitRunFunction(e, kernel, {store});
   OperationInfo info;
   info.op = TORSOR_APPEND;
-  info.flags = TORSOR_CAN_PARTIAL;
+  info.flags = TORSOR_CAN_PARTIAL | TORSOR_CAN_PAGED | TORSOR_CAN_RING;
   return info;
 }
 

@@ -2,6 +2,8 @@
 // Packing a tile of keys for the register tiles.
 #include "codegen/cpu/PackKeys.h"
 
+#include "codegen/cpu/KeySlots.h"
+
 using namespace mlir;
 
 namespace torsor {
@@ -10,8 +12,9 @@ Place keyPlace(const TileContext &c, const Indices &indices, Num number) {
   Emitter &e = c.e;
   Place place = c.place;
   const Sequence &sequence = place.sequence;
-  place.row = sequence.keyRow;
-  place.token = sequence.keyStart + number;
+  KeySlot slot = locateKey(e, c.tables.call, sequence, number);
+  place.row = slot.row;
+  place.token = slot.slot;
   place.index = e.choose(
       indices.keys.isAbsent(),
       [&]() -> Nums { return {sequence.keyIndex + number}; },
@@ -130,7 +133,6 @@ void emitPackValues(const TileContext &c, const Tensor &v, Num begin, Num end) {
   Emitter &e = c.e;
   int64_t lanes = c.lanes(), width = c.layout.value;
   Num strides[3] = {v.stride(0), v.stride(1), v.stride(2)};
-  const Sequence &sequence = c.place.sequence;
   // Vectors from `from` on, loaded or put together at the end of a row.
   auto vectorAt = [&](Pointer row, int64_t column) {
     int64_t left = width - column;
@@ -142,9 +144,10 @@ void emitPackValues(const TileContext &c, const Tensor &v, Num begin, Num end) {
     return vector;
   };
   e.loop(begin, end, 1, [&](Num number) {
+    KeySlot slot = locateKey(e, c.tables.call, c.place.sequence, number);
     Pointer row =
-        v.data + (sequence.keyRow * strides[0] + c.place.group * strides[1] +
-                  (sequence.keyStart + number) * strides[2]);
+        v.data + (slot.row * strides[0] + c.place.group * strides[1] +
+                  slot.slot * strides[2]);
     for (const ValuePanels &panels : c.layout.valuePanels)
       for (int64_t p = 0; p < panels.count; ++p) {
         int64_t vector = panels.first + p * panels.vectors;

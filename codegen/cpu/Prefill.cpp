@@ -279,7 +279,8 @@ FailureOr<OperationInfo> emitPrefill(Emitter &e, const Kernel &kernel,
   emitRunFunction(e, kernel, {pack, compute});
   OperationInfo info;
   info.op = TORSOR_PREFILL;
-  info.flags = TORSOR_CAN_PARTIAL | TORSOR_CAN_LSE;
+  info.flags = TORSOR_CAN_PARTIAL | TORSOR_CAN_LSE | TORSOR_CAN_PAGED |
+               TORSOR_CAN_RING;
   return info;
 }
 

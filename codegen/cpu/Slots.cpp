@@ -2,6 +2,8 @@
 // Slots in memory, their bounds, and the pair regions that read them.
 #include "codegen/cpu/Slots.h"
 
+#include "codegen/cpu/KeySlots.h"
+
 #include <limits>
 
 using namespace mlir;
@@ -28,6 +30,16 @@ Num loadSlot(Emitter &e, Pointer from, Num at, int64_t lanes, Type type) {
   return type.isInteger(1) ? stored != 0 : stored;
 }
 
+/// Whether the region looks a per-token table up at its keys.
+static bool readsAtKeys(const TileContext &c, Region &region) {
+  return llvm::any_of(region.getOps<LookupOp>(), [&](LookupOp lookup) {
+    const Table *table = c.kernel.find(lookup.getTable());
+    return table && table->info.getKey() &&
+           llvm::any_of(table->info.getAxes(),
+                        [](StringAttr axis) { return axis == "token"; });
+  });
+}
+
 /// The query and the keys of a pair region, where it looks tables up.
 static Place pairPlace(const TileContext &c, Region &region, Num row,
                        Num key) {
@@ -38,12 +50,17 @@ static Place pairPlace(const TileContext &c, Region &region, Num row,
   const Sequence &sequence = place.sequence;
   place.row = sequence.queryRow;
   place.token = c.rowTokens.load(row);
-  place.keyRow = sequence.keyRow;
-  // Padding reads the last key.
+  if (!readsAtKeys(c, region))
+    return place;
   Num first = c.firstKey ? key + c.firstKey : key;
-  Num numbers = e.splat(first, c.lanes()) + e.iota(e.i64, c.lanes());
-  place.keyTokens =
-      min(numbers, sequence.keyLength - 1) + sequence.keyStart;
+  place.keyRows = place.keyTokens = e.undef(e.vec(c.lanes(), e.i64));
+  for (int64_t lane = 0; lane < c.lanes(); ++lane) {
+    // Padding reads the last key.
+    Num number = min(first + lane, sequence.keyLength - 1);
+    KeySlot slot = locateKey(e, c.tables.call, sequence, number);
+    place.keyRows = e.insert(place.keyRows, slot.row, lane);
+    place.keyTokens = e.insert(place.keyTokens, slot.slot, lane);
+  }
   return place;
 }
 

@@ -28,14 +28,13 @@ TableReader::Base TableReader::argument(const Table &table,
   int64_t axis = 0;
   for (StringAttr name : info.getAxes()) {
     if (name == "token") {
-      bool ofPair = info.getKey() && place.keyTokens;
-      Num row = ofPair ? place.keyRow : place.row;
-      base.data = base.data + row * tensor.stride(0);
-      base.tokenStride = tensor.stride(1);
-      if (ofPair)
-        base.tokens = place.keyTokens;
-      else
-        base.data = base.data + place.token * base.tokenStride;
+      if (info.getKey() && place.keyTokens) {
+        base.places = {place.keyRows, place.keyTokens};
+        base.placeStrides = {tensor.stride(0), tensor.stride(1)};
+      } else {
+        base.data = base.data + (place.row * tensor.stride(0) +
+                                 place.token * tensor.stride(1));
+      }
       axis = 2;
       continue;
     }
@@ -94,11 +93,7 @@ Num TableReader::lookup(const Table &table, const Place &place,
                         ArrayRef<Num> indices, Type result) const {
   Base base = this->base(table, place);
   Num uniform = e.index(0), inside;
-  Nums varying, steps;
-  if (base.tokens) {
-    varying.push_back(base.tokens);
-    steps.push_back(base.tokenStride);
-  }
+  Nums varying = base.places, steps = base.placeStrides;
   size_t known = 0; // axes of `base`: all but "token"
   for (auto [n, axis] : llvm::enumerate(table.info.getAxes())) {
     if (axis == "token")

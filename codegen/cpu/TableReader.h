@@ -13,9 +13,9 @@ struct Place {
   Num head, group; // head: query side only
   Num row, token;  // in the tensors of its side
   Num index;       // i or j
-  /// In pair regions: the keys' row, and their tokens, a vector; `row` and
-  /// `token` are then the query's.
-  Num keyRow, keyTokens;
+  /// In pair regions that look per-token tables up at the keys: their rows and
+  /// tokens, vectors; `row` and `token` are then the query's.
+  Num keyRows, keyTokens;
   /// A key that the call brings (append): its values stand at the query side.
   bool brought = false;
 };
@@ -45,18 +45,18 @@ public:
 
   Emitter &e;
   const Kernel &kernel;
+  const Call &call;
 
 private:
   struct Base {
     Pointer data;
     Nums strides, extents;   // of the axes but "token"
     Num absent;              // of an argument: whether it is not there
-    Num tokens, tokenStride; // of many tokens: still to be added
+    // Of many tokens, still to be added: rows, tokens and their strides.
+    Nums places, placeStrides;
   };
   Base base(const Table &table, const Place &place) const;
   Base argument(const Table &table, const Place &place) const;
-
-  const Call &call;
 };
 
 } // namespace torsor
