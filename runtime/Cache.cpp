@@ -63,6 +63,7 @@ struct Maker {
 
   torsor_status checkOptions();
   torsor_status takeKeys();
+  torsor_status checkRing() const;
   torsor_status takeStreams();
   torsor_status takeStream(const torsor_binding &binding);
   torsor_status allocate(int64_t s);
@@ -74,11 +75,11 @@ torsor_status Maker::checkOptions() {
   int32_t layout = options.layout;
   if (layout < TORSOR_CONTIGUOUS || layout > TORSOR_STATE)
     return fail(TORSOR_INVALID, "cache: %d is no layout", layout);
-  if (layout != TORSOR_CONTIGUOUS)
+  if (layout == TORSOR_STATE)
     return fail(TORSOR_UNSUPPORTED,
-                "cache: %s storage is not in this version; "
-                "use TORSOR_CONTIGUOUS",
-                layouts[layout]);
+                "cache: %s storage is not in this version; scheme '%s' keeps "
+                "keys",
+                layouts[layout], orEmpty(scheme().descriptor.name));
   if (scheme().streams.size() < 1)
     return fail(TORSOR_UNSUPPORTED, "cache: scheme '%s' keeps no keys",
                 orEmpty(scheme().descriptor.name));
@@ -87,11 +88,12 @@ torsor_status Maker::checkOptions() {
                 "cache: memory of device %d is not in this "
                 "version; use TORSOR_HOST",
                 options.device);
-  if (options.pinned)
+  if (options.pinned && layout != TORSOR_RING)
     return fail(TORSOR_INVALID,
                 "cache: pinned is %lld, but only a ring has "
                 "pinned slots",
                 (long long)options.pinned);
+  cache.layout = layout, cache.pinned = options.pinned;
   if (options.stream_count < 0 || (options.stream_count && !options.streams))
     return fail(TORSOR_INVALID,
                 "cache: streams is null or their count, %lld, "
@@ -149,6 +151,18 @@ torsor_status Maker::takeKeys() {
     return TORSOR_OK;
   cache.streams[1] = options.v;
   return checkTensor(rule(1), cache.streams[1]);
+}
+
+/// Something must turn in a ring.
+torsor_status Maker::checkRing() const {
+  if (cache.layout != TORSOR_RING || !cache.rows ||
+      (cache.pinned >= 0 && cache.pinned < cache.slots))
+    return TORSOR_OK;
+  return fail(TORSOR_RANGE,
+              "cache: pinned is %lld, but it must be 0 to %lld: one of the "
+              "ring's %lld slots has to turn",
+              (long long)cache.pinned, (long long)cache.slots - 1,
+              (long long)cache.slots);
 }
 
 torsor_status Maker::takeStream(const torsor_binding &binding) {
@@ -231,6 +245,8 @@ torsor_status Maker::make() {
   torsor_status status = checkOptions();
   if (!status)
     status = takeKeys();
+  if (!status)
+    status = checkRing();
   if (!status)
     status = takeStreams();
   for (int64_t s = 0; s < count && !status; ++s)

@@ -11,7 +11,8 @@ struct torsor_cache {
   /// By the stream table of the scheme; absent ones have data null.
   torsor::Array<torsor_tensor> streams;
   torsor::Array<void *> owned; // memory of the library
-  int64_t rows = 0, slots = 0;
+  int64_t rows = 0, slots = 0, pinned = 0;
+  int32_t layout = TORSOR_CONTIGUOUS;
   /// The last contract that was compared whole and agrees; 0: none.
   mutable std::atomic<uint64_t> agreed{0};
 

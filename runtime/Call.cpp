@@ -71,9 +71,17 @@ torsor_status Call::readBatch() {
                 "batch: inputs is null or their count, %lld, "
                 "is negative",
                 (long long)batch.input_count);
-  if (batch.page_count || batch.pages)
+  bool isPaged = call.cache && call.cache->layout == TORSOR_PAGED;
+  if (!isPaged && (batch.page_count || batch.pages))
     return fail(TORSOR_INVALID, "batch: page tables are given, but %s",
-                call.cache ? "the cache is contiguous" : "there is no cache");
+                !call.cache ? "there is no cache"
+                : call.cache->layout == TORSOR_CONTIGUOUS
+                    ? "the cache is contiguous"
+                    : "the cache is a ring");
+  if (batch.page_count < 0 || (batch.page_count && !batch.pages))
+    return fail(TORSOR_INVALID,
+                "batch: pages is null or page_count, %lld, is negative",
+                (long long)batch.page_count);
   return TORSOR_OK;
 }
 

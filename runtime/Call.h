@@ -6,6 +6,7 @@
 #define TORSOR_RUNTIME_CALL_H
 
 #include "runtime/Plan.h"
+#include "runtime/Storage.h"
 
 namespace torsor {
 
@@ -19,6 +20,7 @@ public:
   torsor_status check(const torsor_call *from);
 
   torsor_batch batch = {};
+  Storage storage; // of the keys
 
 private:
   bool appends() const { return op == TORSOR_APPEND || op == TORSOR_STEP; }
@@ -56,6 +58,12 @@ private:
   torsor_status checkDisjoint();
   torsor_status splitAttend();
 
+  // CallStorage.cpp
+  void readStorage();
+  bool liesInStorage(const torsor_sequence &s) const;
+  torsor_status failStorage(int64_t number, const torsor_sequence &s) const;
+  torsor_status checkRing(int64_t number, const torsor_sequence &s) const;
+
   // CallInputs.cpp
   torsor_status checkInputs();
   torsor_status bindList(const torsor_binding *list, int64_t count,
@@ -72,6 +80,9 @@ private:
   torsor_status checkValues();
   torsor_status checkIndices(torsor_tensor &tensor, Array<int64_t> &widened,
                              bool keys);
+  torsor_status failIndex(const torsor_sequence &s, const char *what,
+                          int64_t row, int64_t token, int64_t index,
+                          int64_t bound) const;
   torsor_status checkSlots() const;
   torsor_status checkRising(int64_t a) const;
   torsor_status checkRanges(int64_t a) const;

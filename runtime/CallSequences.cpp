@@ -9,6 +9,7 @@ namespace torsor {
 
 torsor_status Call::checkSequences() {
   sequenceCount = hasBatch ? batch.count : rows;
+  readStorage();
   plan.sequences.clear();
   if (!plan.sequences.reserve(sequenceCount))
     return failMemory(sequenceCount * int64_t(sizeof(torsor_sequence)));
@@ -99,6 +100,9 @@ torsor_status Call::resolve(int64_t number, torsor_sequence &s) const {
                 "2^31",
                 name, (long long)number, (long long)s.query_index,
                 (long long)s.key_index, (long long)s.total);
+  if (storage.isRing())
+    if (torsor_status status = checkRing(number, s))
+      return status;
   bool explicitKeys = present(batch.key_indices) || keysIndexed;
   if (!merges() && !explicitKeys && s.key_length &&
       s.key_index + s.key_length > s.total)
@@ -139,21 +143,8 @@ torsor_status Call::failRun(int64_t number, const torsor_sequence &s) const {
                 (long long)tokens);
   if (s.key_length < 0 || s.key_length > INT32_MAX)
     return text("key_length", s.key_length, "it must be 0 to", INT32_MAX);
-  if (!merges() && (s.key_length || s.key_start || s.key_row)) {
-    if (s.key_row < 0 || s.key_row >= keyRows)
-      return text("key_row", s.key_row,
-                  cached() ? "the rows of the cache are"
-                           : "the rows of the keys are",
-                  keyRows);
-    if (s.key_start < 0 || s.key_length > keyTokens ||
-        s.key_start > keyTokens - s.key_length)
-      return fail(TORSOR_RANGE,
-                  "%s: sequence %lld: its %lld keys begin at %lld of row %lld, "
-                  "but a row has %lld %s",
-                  name, (long long)number, (long long)s.key_length,
-                  (long long)s.key_start, (long long)s.key_row,
-                  (long long)keyTokens, cached() ? "slots" : "keys");
-  }
+  if (!merges() && !liesInStorage(s))
+    return failStorage(number, s);
   if (op == TORSOR_DECODE && s.query_length > scheme.descriptor.decode_queries)
     return fail(TORSOR_UNSUPPORTED,
                 "decode: sequence %lld has %lld queries, "
@@ -172,10 +163,7 @@ torsor_status Call::checkRuns(int64_t number, const torsor_sequence &s) const {
               s.query_length <= INT32_MAX &&
               s.query_start <= tokens - s.query_length && s.key_length >= 0 &&
               s.key_length <= INT32_MAX;
-  // An empty run lies nowhere: its row may be that of an empty tensor.
-  if (!merges() && (s.key_length || s.key_start || s.key_row))
-    good = good && s.key_row >= 0 && s.key_row < keyRows && s.key_start >= 0 &&
-           s.key_length <= keyTokens && s.key_start <= keyTokens - s.key_length;
+  good = good && (merges() || liesInStorage(s));
   if (op == TORSOR_DECODE)
     good = good && s.query_length <= scheme.descriptor.decode_queries;
   if (appends() && !batch.slots)

@@ -45,6 +45,25 @@ int64_t readIndex(const torsor_tensor &tensor, int64_t row, int64_t token) {
 
 } // namespace
 
+/// The tokens of a sequence, which always lie one behind the other.
+static KeySpan queriesOf(const torsor_sequence &s) {
+  return {0, s.query_row, s.query_start, s.query_length};
+}
+
+torsor_status Call::failIndex(const torsor_sequence &s, const char *what,
+                              int64_t row, int64_t token, int64_t index,
+                              int64_t bound) const {
+  constexpr int64_t limit = INT64_C(1) << 31;
+  bool beyond = index >= limit || index < -limit;
+  return fail(TORSOR_RANGE,
+              "%s: sequence %lld: %s[%lld, %lld] is %lld, but %s %lld", name,
+              (long long)s.reserved, what, (long long)row, (long long)token,
+              (long long)index,
+              beyond ? "an index must be below"
+                     : "an index of a key must be below its total",
+              (long long)(beyond ? limit : bound));
+}
+
 /// Kernels see i64: an i32 array is widened into the plan's memory, laid
 /// compactly, where runs use it.
 torsor_status Call::checkIndices(torsor_tensor &tensor, Array<int64_t> &widened,
@@ -60,26 +79,22 @@ torsor_status Call::checkIndices(torsor_tensor &tensor, Array<int64_t> &widened,
     wide.strides[0] = tensor.shape[1], wide.strides[1] = 1;
   }
   for (const torsor_sequence &s : plan.sequences) {
-    int64_t row = keys ? s.key_row : s.query_row;
-    int64_t start = keys ? s.key_start : s.query_start;
-    int64_t length = keys ? s.key_length : s.query_length;
-    for (int64_t n = start; n < start + length; ++n) {
-      int64_t index = readIndex(tensor, row, n);
-      int64_t bound = keys ? s.total : limit;
-      if (index >= bound || index < -limit)
-        return fail(
-            TORSOR_RANGE,
-            "%s: sequence %lld: %s[%lld, %lld] is %lld, "
-            "but %s %lld",
-            name, (long long)s.reserved, keys ? "key_indices" : "query_indices",
-            (long long)row, (long long)n, (long long)index,
-            index >= limit || index < -limit
-                ? "an index must be below"
-                : "an index of a key must be below its total",
-            (long long)(index >= limit || index < -limit ? limit : bound));
-      if (wide.data != tensor.data)
-        widened[row * tensor.shape[1] + n] = index;
-    }
+    int64_t bound = keys ? s.total : limit;
+    auto check = [&](const KeySpan &span) {
+      for (int64_t n = span.slot; n < span.slot + span.length; ++n) {
+        int64_t index = readIndex(tensor, span.row, n);
+        if (index >= bound || index < -limit)
+          return failIndex(s, keys ? "key_indices" : "query_indices", span.row,
+                           n, index, bound);
+        if (wide.data != tensor.data)
+          widened[span.row * tensor.shape[1] + n] = index;
+      }
+      return TORSOR_OK;
+    };
+    torsor_status status =
+        keys ? forKeySpans(storage, s, check) : check(queriesOf(s));
+    if (status)
+      return status;
   }
   Array<torsor_tensor> *users[] = {&plan.tensors,
                                    appends() ? &plan.appendTensors : nullptr};
@@ -111,29 +126,29 @@ torsor_status Call::checkSlots() const {
 
 namespace {
 
-/// The ticks of a run in the order of indices; padding is left out.
-bool readTicks(const torsor_tensor &clock, const torsor_tensor &indices,
-               int64_t row, int64_t start, int64_t length, int64_t first,
-               Array<Tick> &out) {
-  out.clear();
-  if (!out.reserve(length))
+/// Adds the ticks of a span, the first of which has index `first`; padding is
+/// left out.
+bool addTicks(const torsor_tensor &clock, const torsor_tensor &indices,
+              const KeySpan &span, int64_t first, Array<Tick> &out) {
+  if (!out.reserve(out.size() + span.length))
     return false;
-  bool sorted = true;
   int64_t bytes = elementBytes(clock.dtype);
-  const char *at = static_cast<const char *>(clock.data) +
-                   (row * clock.strides[0] + start * clock.strides[1]) * bytes;
-  for (int64_t n = 0; n < length; ++n, at += strideOf(clock) * bytes) {
+  const char *at =
+      static_cast<const char *>(clock.data) +
+      (span.row * clock.strides[0] + span.slot * clock.strides[1]) * bytes;
+  for (int64_t n = 0; n < span.length; ++n, at += strideOf(clock) * bytes) {
     int64_t index =
-        indices.data ? readIndex(indices, row, start + n) : first + n;
-    if (index < 0)
-      continue;
-    sorted = sorted && (!out.size() || out[out.size() - 1].index < index);
-    out.push({index, readElement(at, clock.dtype)});
+        indices.data ? readIndex(indices, span.row, span.slot + n) : first + n;
+    if (index >= 0)
+      out.push({index, readElement(at, clock.dtype)});
   }
-  if (!sorted)
-    std::sort(out.begin(), out.end(),
-              [](const Tick &a, const Tick &b) { return a.index < b.index; });
   return true;
+}
+
+void sortTicks(Array<Tick> &ticks) {
+  auto before = [](const Tick &a, const Tick &b) { return a.index < b.index; };
+  if (!std::is_sorted(ticks.begin(), ticks.end(), before))
+    std::sort(ticks.begin(), ticks.end(), before);
 }
 
 /// The first query whose clock is behind that of a key with an index up to its
@@ -170,18 +185,22 @@ torsor_status Call::checkRising(int64_t a) const {
              : plan.tensors[scheme.keyAt(a)];
   Array<Tick> &queries = plan.queryTicks, &keys = plan.keyTicks;
   for (const torsor_sequence &s : plan.sequences) {
-    bool room =
-        readTicks(queryClock, batch.query_indices, s.query_row, s.query_start,
-                  s.query_length, s.query_index, queries);
-    keys.clear();
+    queries.clear(), keys.clear();
+    bool room = addTicks(queryClock, batch.query_indices, queriesOf(s),
+                         s.query_index, queries);
+    sortTicks(queries);
     if (stored && appends() && !batch.slots && s.key_length > s.query_length) {
-      int64_t last = s.key_start + s.key_length - s.query_length - 1;
-      room = room &&
-             readTicks(keyClock, torsor_tensor(), s.key_row, last, 1, 0, keys);
+      KeySpan last = spanAt(storage, s, s.key_length - s.query_length - 1);
+      last.length = 1;
+      room = room && addTicks(keyClock, torsor_tensor(), last, 0, keys);
     }
     if (!stored && attends() && keyClock.data)
-      room = room && readTicks(keyClock, batch.key_indices, s.key_row,
-                               s.key_start, s.key_length, s.key_index, keys);
+      forKeySpans(storage, s, [&](const KeySpan &span) {
+        room = room && addTicks(keyClock, batch.key_indices, span,
+                                s.key_index + span.number, keys);
+        return TORSOR_OK;
+      });
+    sortTicks(keys);
     if (stored || op == TORSOR_APPEND) // new tokens are keys of one another
       for (const Tick &tick : queries)
         room = room && keys.push(tick);
@@ -220,19 +239,23 @@ torsor_status Call::checkRanges(int64_t a) const {
     if (!tensor.data || (side && (carried(a) || !attends())))
       continue;
     for (const torsor_sequence &s : plan.sequences) {
-      int64_t row = side ? s.key_row : s.query_row;
-      int64_t start = side ? s.key_start : s.query_start;
-      torsor_tensor run = tensor; // [1, length, shape…] of the run
-      run.shape[0] = 1, run.shape[1] = side ? s.key_length : s.query_length;
-      run.data = static_cast<char *>(tensor.data) +
-                 (row * tensor.strides[0] + start * tensor.strides[1]) *
-                     elementBytes(tensor.dtype);
-      Text owner;
-      owner.appendf("%s: sequence %lld (row %lld, from %lld on, at %s)", name,
-                    (long long)s.reserved, (long long)row, (long long)start,
-                    side ? "keys" : "queries");
-      if (torsor_status status = checkRange(owner.get(), "input", field.name,
-                                            run, field.low, field.high))
+      auto check = [&](const KeySpan &span) {
+        torsor_tensor run = tensor; // [1, length, shape…] of the span
+        run.shape[0] = 1, run.shape[1] = span.length;
+        run.data =
+            static_cast<char *>(tensor.data) +
+            (span.row * tensor.strides[0] + span.slot * tensor.strides[1]) *
+                elementBytes(tensor.dtype);
+        Text owner;
+        owner.appendf("%s: sequence %lld (row %lld, from %lld on, at %s)", name,
+                      (long long)s.reserved, (long long)span.row,
+                      (long long)span.slot, side ? "keys" : "queries");
+        return checkRange(owner.get(), "input", field.name, run, field.low,
+                          field.high);
+      };
+      torsor_status status =
+          side ? forKeySpans(storage, s, check) : check(queriesOf(s));
+      if (status)
         return status;
     }
   }

@@ -13,6 +13,7 @@ struct Composer {
   const torsor_scheme &scheme;
   int32_t op;
   const int64_t *slots;
+  const Storage &storage;
   int64_t shared = 0; // bytes of the workspace so far
 
   torsor_status add(int kernelOp, const Array<torsor_sequence> &sequences,
@@ -27,9 +28,13 @@ struct Composer {
 torsor_status
 Composer::checkAbilities(const torsor_kernel_op &kernel,
                          const Array<torsor_sequence> &sequences) const {
-  if (kernel.op == TORSOR_APPEND)
-    return TORSOR_OK;
   const char *lacking = nullptr;
+  if (storage.isPaged() && !(kernel.flags & TORSOR_CAN_PAGED))
+    lacking = "paged caches";
+  if (storage.isRing() && !(kernel.flags & TORSOR_CAN_RING))
+    lacking = "rings";
+  if (!lacking && kernel.op == TORSOR_APPEND)
+    return TORSOR_OK;
   if (plan.tensors[TORSOR_AT_LSE].data && !(kernel.flags & TORSOR_CAN_LSE))
     lacking = "lse";
   if (!(kernel.flags & TORSOR_CAN_PARTIAL))
@@ -65,7 +70,11 @@ torsor_status Composer::add(int kernelOp,
   args.heads = plan.instance->heads, args.groups = plan.instance->groups;
   args.sequences = sequences.data(), args.count = sequences.size();
   args.tensors = tensors.data(), args.tensor_count = tensors.size();
-  args.page = plan.cache ? plan.cache->slots : 0;
+  if (storage.isPaged())
+    args.flags |= TORSOR_STORAGE_PAGED, args.pages = storage.pages;
+  if (storage.isRing())
+    args.flags |= TORSOR_STORAGE_RING, args.pinned = storage.pinned;
+  args.page = storage.slots;
   args.slots = kernelOp == TORSOR_APPEND ? slots : nullptr;
   if (kernelOp == TORSOR_MERGE)
     args.parts = plan.parts.data(), args.part_count = plan.parts.size();
@@ -164,11 +173,12 @@ torsor_status Composer::compose() {
 
 } // namespace
 
-torsor_status composePlan(torsor_plan &plan, int32_t op, const int64_t *slots) {
+torsor_status composePlan(torsor_plan &plan, int32_t op, const int64_t *slots,
+                          const Storage &storage) {
   plan.kernelCount = 0;
   plan.info = torsor_plan_info();
   plan.scratchAt = plan.scratchBytes = 0;
-  Composer composer{plan, *plan.instance->scheme, op, slots};
+  Composer composer{plan, *plan.instance->scheme, op, slots, storage};
   torsor_status status = composer.compose();
   plan.info.workspace_bytes = plan.scratchAt + plan.workers * plan.scratchBytes;
   return status;

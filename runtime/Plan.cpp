@@ -66,7 +66,8 @@ torsor_status setPlan(torsor_plan &plan, const torsor_instance &instance,
   plan.keysCached = plan.cache;
   if (plan.cache)
     plan.cache->count.retain();
-  torsor_status status = composePlan(plan, op, checked.batch.slots);
+  torsor_status status =
+      composePlan(plan, op, checked.batch.slots, checked.storage);
   if (!status)
     status = findWorkspace(plan);
   if (status)
@@ -108,7 +109,7 @@ static torsor_status sizeKernel(torsor_plan &plan, int32_t op,
     s.shift = n * queries;
     plan.sequences.push(s);
   }
-  if (torsor_status status = composePlan(plan, op, nullptr))
+  if (torsor_status status = composePlan(plan, op, nullptr, Storage()))
     return status;
   bytes = plan.info.workspace_bytes;
   return TORSOR_OK;

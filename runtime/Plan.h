@@ -4,6 +4,7 @@
 #define TORSOR_RUNTIME_PLAN_H
 
 #include "runtime/Cache.h"
+#include "runtime/Storage.h"
 
 namespace torsor {
 
@@ -72,7 +73,8 @@ namespace torsor {
 
 /// Fills a plan whose instance, workers, sequences, tensors and parts stand:
 /// chooses kernels, has them plan, joins their phases. No workspace yet.
-torsor_status composePlan(torsor_plan &plan, int32_t op, const int64_t *slots);
+torsor_status composePlan(torsor_plan &plan, int32_t op, const int64_t *slots,
+                          const Storage &storage);
 
 /// torsor_plan_set.
 torsor_status setPlan(torsor_plan &plan, const torsor_instance &instance,

@@ -142,9 +142,17 @@ TEST_F(CacheErrors, Storage) {
   torsor_cache_destroy(out);
   torsor_cache_options good = options;
   options.layout = TORSOR_PAGED;
-  fails(TORSOR_UNSUPPORTED, {"paged storage is not in this version"});
-  options.layout = TORSOR_RING;
-  fails(TORSOR_UNSUPPORTED, {"ring storage"});
+  expectOk(torsor_cache_create(m.instance, &options, &out));
+  torsor_cache_destroy(out);
+  out = nullptr, options.layout = TORSOR_RING;
+  options.pinned = 8; // one of the nine turns
+  expectOk(torsor_cache_create(m.instance, &options, &out));
+  torsor_cache_destroy(out);
+  out = nullptr, options.pinned = 9;
+  fails(TORSOR_RANGE, {"pinned is 9, but it must be 0 to 8"});
+  options.pinned = -1;
+  fails(TORSOR_RANGE, {"pinned is -1"});
+  options = good;
   options.layout = TORSOR_STATE;
   fails(TORSOR_UNSUPPORTED, {"state storage"});
   options.layout = 9;
