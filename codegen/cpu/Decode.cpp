@@ -19,13 +19,18 @@ public:
   Decode(Emitter &e, const Kernel &kernel, AttentionOp op,
          ArrayRef<BlockAttr> blocks)
       : e(e), kernel(kernel), op(op), blocks(blocks),
-        layout(op, *kernel.target), scratchAt(layout) {}
+        layout(op, *kernel.target), scratchAt(layout),
+        tile(*kernel.target, std::max(bytesOf(op.getK()), bytesOf(op.getV()))) {
+  }
 
   PlanEntry plan(const Call &call) const;
   void partial(const Call &call, Num begin, Num end, Pointer scratch) const;
   void combine(const Call &call, Num begin, Num end, Pointer scratch) const;
 
 private:
+  static int64_t bytesOf(Value memref) {
+    return widthOf(memref) * elementOf(memref).getIntOrFloatBitWidth() / 8;
+  }
   // A partial result: maximum, sum, then the columns.
   int64_t recordWidth() const { return layout.valueWidth() + layout.lanes; }
   Num rowsOf(const Call &call, const Sequence &sequence) const {
@@ -63,7 +68,10 @@ private:
   TileContext context(const TableReader &tables, const Sequence &sequence,
                       Num group, Pointer scratch) const;
   void emitBlock(const Call &call, const TileContext &c, const Indices &indices,
-                 RowBlock block, Num split, Pointer scratch) const;
+                 RowBlock block, Num number, Pointer scratch) const;
+  void emitChunk(const TileContext &c, const DecodeSplit &split,
+                 const TileSide &queries, ArrayRef<Range> full, Num rows,
+                 Num at) const;
   void emitRow(const Call &call, const TileContext &c, const Indices &indices,
                Range tiles, Num base, Num group, Num row) const;
 
@@ -73,6 +81,7 @@ private:
   ArrayRef<BlockAttr> blocks;
   TileLayout layout;
   DecodeScratch scratchAt;
+  DecodeTile tile;
 };
 
 PlanEntry Decode::plan(const Call &call) const {
@@ -134,14 +143,14 @@ void Decode::partial(const Call &call, Num begin, Num end,
         Num perGroup = blocksOf(call, sequence) * splits;
         Num split = tiles.begin + item % splits;
         Num first = item % perGroup / splits * layout.rows;
-        TileContext c = context(tables, sequence, item / perGroup, scratch);
+        Num run = item / perGroup;
+        TileContext c = context(tables, sequence, run, scratch);
         RowBlock block = {first,
                           min(rowsOf(call, sequence) - first, layout.rows),
-                          call.heads / call.groups};
+                          (call.heads / call.groups)};
         emitBlock(call, c, indices, block, split, scratch);
         e.loop(0, block.count, 1, [&](Num row) {
-          Pointer to =
-              record(call, sequence, base, c.place.group, first + row, split);
+          Pointer to = record(call, sequence, base, run, first + row, split);
           to.store(0, c.maxima.load(row));
           to.store(1, e.sum(c.rowSum.load(row * layout.lanes, layout.lanes)));
           e.loop(0, e.index(layout.valueWidth()), layout.lanes, [&](Num at) {
@@ -154,7 +163,7 @@ void Decode::partial(const Call &call, Num begin, Num end,
 }
 
 void Decode::emitBlock(const Call &call, const TileContext &c,
-                       const Indices &indices, RowBlock block, Num split,
+                       const Indices &indices, RowBlock block, Num number,
                        Pointer scratch) const {
   Tensor q = call.tensor(TORSOR_AT_Q, elementOf(op.getQ()));
   Tensor k = call.tensor(TORSOR_AT_K, elementOf(op.getK()));
@@ -162,37 +171,57 @@ void Decode::emitBlock(const Call &call, const TileContext &c,
   Num used = alignUp(block.count, std::lcm(decodeRows, layout.lanes));
   if (scratchAt.queryWidth != layout.head)
     e.fill(c.queries, used * (scratchAt.queryWidth * 4), 0);
-  emitQueryRows(c, blocks, indices, q, block, used);
-  Num first = c.indices.load(0), last = first;
-  Nums ends = e.loop(0, block.count, 1, {first, last},
+  SmallVector<Bounds> slots = emitQueryRows(c, blocks, indices, q, block, used);
+  Num firstIndex = c.indices.load(0);
+  Nums ends = e.loop(0, block.count, 1, {firstIndex, firstIndex},
                      [&](Num row, ArrayRef<Num> carried) -> Nums {
                        Num index = c.indices.load(row);
                        return {min(carried[0], index), max(carried[1], index)};
                      });
+  TileSide queries = {{ends[0], ends[1]}, slots};
   const Sequence &sequence = c.place.sequence;
   Range seen = hullOf(e, emitRanges(e, op.getVisible(), sequence,
                                     indices.mapsHold, true, ends[0], ends[1]));
   SmallVector<Range> full = emitRanges(
       e, op.getFull(), sequence, indices.mapsHold, false, ends[0], ends[1]);
-  Num begin = max(seen.begin, split * layout.keys);
-  Num end = min(seen.end, (split + 1) * layout.keys);
+  Num begin = max(seen.begin, number * layout.keys);
+  Num end = min(seen.end, (number + 1) * layout.keys);
   Num isActed = emitKeysActed(e, call, blocks);
-  e.loop(begin, end, decodeChunk, [&](Num at) {
-    Num count = min(end - at, decodeChunk);
-    TileContext inChunk = c;
-    inChunk.firstKey = at;
+  DecodeSplit split = {e, tile, scratchAt, scratch, blocks, indices,
+                       k, v,    isActed,   begin,   end};
+  e.when(begin < end, [&] {
+    split.emitAddresses(c);
+    e.loop(begin, end, decodeChunk, [&](Num at) {
+      emitChunk(c, split, queries, full, block.count, at);
+    });
+  });
+}
+
+void Decode::emitChunk(const TileContext &c, const DecodeSplit &split,
+                       const TileSide &queries, ArrayRef<Range> full, Num rows,
+                       Num at) const {
+  Num count = min(split.end - at, decodeChunk);
+  TileContext inChunk = c;
+  inChunk.firstKey = at;
+  DecodeChunk chunk = {inChunk, split, rows, at, count};
+  Num isFull = e.constant(e.i1, int64_t(0));
+  for (const Range &range : full)
+    isFull = isFull | ((range.begin <= at) & (at + count <= range.end));
+  auto compute = [&](Num allSeen) {
     // Whole vectors, or their surplus must be hidden.
-    Num isFull = e.constant(e.i1, int64_t(0));
-    for (const Range &range : full)
-      isFull = isFull | ((range.begin <= at) & (at + count <= range.end));
-    Num partial = (isFull & (count % layout.lanes == 0)) ^ 1;
-    DecodeChunk chunk = {inChunk, scratchAt, scratch,     blocks, indices, k,
-                         v, isActed,   block.count, at,     count};
-    chunk.emitColumns();
+    Num partial = (allSeen & (count % layout.lanes == 0)) ^ 1;
+    if (op.getTile().empty())
+      e.when(chunk.needsColumns(partial), [&] { chunk.emitColumns(); });
     chunk.emitScores(partial);
     chunk.emitWeights();
     chunk.emitOutputs();
-  });
+  };
+  if (op.getTile().empty())
+    return compute(isFull);
+  SmallVector<Bounds> bounds = chunk.emitColumns();
+  TileSide keys = {bounds[0], ArrayRef(bounds).drop_front()};
+  TileVerdict verdict = emitTileTest(inChunk, queries, keys);
+  e.when(verdict.some, [&] { compute(isFull | verdict.all); });
 }
 
 void Decode::combine(const Call &call, Num begin, Num end,
@@ -240,7 +269,7 @@ void Decode::emitRow(const Call &call, const TileContext &c,
                      });
                      return {fma(weight, from.load(1), carried[0])};
                    })[0];
-  RowBlock block = {row, e.index(1), call.heads / call.groups};
+  RowBlock block = {row, e.index(1), (call.heads / call.groups)};
   emitResultRow(c, block.place(c, indices, e.index(0)), c.outputs, top, sum,
                 Num(), call.tensor(TORSOR_AT_O, elementOf(op.getO())),
                 call.tensor(TORSOR_AT_LSE, e.f32));
@@ -265,7 +294,8 @@ FailureOr<OperationInfo> emitDecode(Emitter &e, const Kernel &kernel,
   emitRunFunction(e, kernel, {partial, combine});
   OperationInfo info;
   info.op = TORSOR_DECODE;
-  info.flags = TORSOR_CAN_PARTIAL | TORSOR_CAN_LSE;
+  info.flags =
+      TORSOR_CAN_PARTIAL | TORSOR_CAN_LSE | TORSOR_CAN_PAGED | TORSOR_CAN_RING;
   return info;
 }
 

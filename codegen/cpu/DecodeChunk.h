@@ -4,37 +4,49 @@
 #define TORSOR_CODEGEN_CPU_DECODECHUNK_H
 
 #include "codegen/cpu/Act.h"
-#include "codegen/cpu/Ranges.h"
-#include "codegen/cpu/Slots.h"
+#include "codegen/cpu/DecodeLayout.h"
+#include "codegen/cpu/TileTest.h"
 
 namespace torsor {
 
-/// Keys of a chunk: enough for whole vectors, few enough to stay in L1.
-inline constexpr int64_t decodeChunk = 32;
+/// What the chunks of a split share: where its keys lie, and what acts on them.
+struct DecodeSplit {
+  Emitter &e;
+  const DecodeTile &tile;
+  const DecodeScratch &at;
+  Pointer scratch;
+  llvm::ArrayRef<BlockAttr> blocks;
+  const Indices &indices;
+  Tensor k, v;
+  Num isActed;
+  Num begin, end; // keys, by number within the run
 
-/// Rows that one pass over a key takes in registers.
-inline constexpr int64_t decodeRows = 4;
+  /// Writes the addresses of the rows of k and v, from those of `begin` to
+  /// those of the chunk behind `end`; the last key stands for those behind it.
+  void emitAddresses(const TileContext &c) const;
+  /// Row `number` of the split.
+  Pointer keyRow(Num number) const { return rowAt(at.keyRows, k, number); }
+  Pointer valueRow(Num number) const { return rowAt(at.valueRows, v, number); }
 
-/// The scratch memory of a decode worker behind that of the tile layout.
-struct DecodeScratch {
-  DecodeScratch(const TileLayout &layout);
-  int64_t queryWidth; // of a row of q, filled up with 0
-  int64_t queries, sums, keys, values, keyIndices, slots, slotBytes, bytes;
+private:
+  Pointer rowAt(int64_t list, const Tensor &tensor, Num number) const {
+    Num address = scratch.bytes(list).as(e.pointer).load(number);
+    return {address, tensor.data.element};
+  }
 };
 
 /// A chunk: the keys first … first + count - 1 of the run. Slots and indices of
 /// `c` are those of the chunk, by number within it.
 struct DecodeChunk {
   const TileContext &c;
-  const DecodeScratch &at;
-  Pointer scratch;
-  llvm::ArrayRef<BlockAttr> blocks;
-  const Indices &indices;
-  Tensor k, v;
-  Num isActed, rows, first, count;
+  const DecodeSplit &split;
+  Num rows, first, count;
 
-  /// Indices and slots of the chunk's keys.
-  void emitColumns() const;
+  /// Indices and slots of the chunk's keys; gives their bounds, the indices'
+  /// first, if the op tests tiles.
+  llvm::SmallVector<Bounds> emitColumns() const;
+  /// Whether something reads what emitColumns writes.
+  Num needsColumns(Num partial) const;
   /// Scores of all rows, with `partial` also masked.
   void emitScores(Num partial) const;
   /// Maxima, alphas, weights and row sums.
@@ -44,9 +56,27 @@ struct DecodeChunk {
 
 private:
   Place place(Num number) const;
-  Pointer rowOf(const Tensor &tensor, Num number) const;
-  void emitDots(Num firstRow, int64_t count, Num block, bool acted) const;
+  /// Number within the split of key `number` of the chunk.
+  Num inSplit(Num number) const { return first - split.begin + number; }
   void emitActedKeys() const;
+  void emitDots(Num firstRow, int64_t rowCount, Num block, bool acted) const;
+  void emitProducts(bool acted) const;
+  void emitMask() const;
+  void emitBiases(Num partial) const;
+  void maskScores(Num row, Num key, Num &score) const;
+
+  /// Asks for lines of the next chunk's rows of k and v, each in the order of
+  /// their addresses: the two passes over this chunk's keys ask for one half
+  /// each. A tile of `keys` keys at `number` asks for its share, or for piece
+  /// `piece` of `pieces` of that.
+  void emitAsk(Num number, int64_t keys, bool inValues, Num piece,
+               int64_t pieces) const;
+
+  void emitKept() const;
+  Num outputsAreFinite() const;
+  void emitSums(bool onlySeen) const;
+  void emitValueTile(Num key, Num column, int64_t vectors, int64_t tail,
+                     bool onlySeen) const;
 };
 
 } // namespace torsor

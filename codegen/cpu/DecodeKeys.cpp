@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Products of the rows of a decode block with the keys of a chunk.
+#include "codegen/cpu/DecodeChunk.h"
+
+using namespace mlir;
+
+namespace torsor {
+
+static int64_t linesOf(int64_t width, Type element) {
+  return (width * element.getIntOrFloatBitWidth() / 8 + 63) / 64;
+}
+
+static void prefetch(Pointer address) {
+  Emitter &e = *address.base.e;
+  auto word = [&](int64_t value) { return e.constant(e.i32, value); };
+  e.call("llvm.prefetch.p0", Type(), {address.base, word(0), word(3), word(1)});
+}
+
+void DecodeChunk::emitAsk(Num number, int64_t keys, bool inValues, Num piece,
+                          int64_t pieces) const {
+  if (!split.tile.prefetches)
+    return;
+  Emitter &e = c.e;
+  int64_t half = inValues ? decodeChunk / 2 : 0;
+  for (bool isValue : {false, true}) {
+    int64_t lines = isValue ? linesOf(c.layout.value, split.v.data.element)
+                            : linesOf(c.layout.head, split.k.data.element);
+    // Counted over the rows of the next chunk, one behind the other.
+    int64_t share = (keys * lines + 1) / 2;
+    int64_t count = (share + pieces - 1) / pieces;
+    Num line = number * lines / 2 + half * lines + piece * count;
+    for (int64_t done = 0; done < count; done += lines) {
+      Num row = inSplit(e.index(decodeChunk)) + (line + done) / lines;
+      Pointer at = isValue ? split.valueRow(row) : split.keyRow(row);
+      at = at.bytes((line + done) % lines * 64);
+      for (int64_t n = 0; n < std::min(lines, count - done); ++n)
+        prefetch(at.bytes(n * 64));
+    }
+  }
+}
+
+/// Lane n is the sum of vector n; as many vectors as lanes. Each step adds
+/// lanes that are 1, 2, 4, … apart, half of them from either vector: a blend
+/// and a shuffle, where two shuffles would keep the multiply-adds waiting.
+static Num sumAcross(Emitter &e, Nums vectors) {
+  int64_t lanes = vectors.size();
+  for (int64_t apart = 1; apart < lanes; apart *= 2) {
+    SmallVector<int32_t> own, other;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      int64_t from = lane & apart ? lanes + lane : lane;
+      own.push_back(int32_t(from));
+      other.push_back(int32_t(from ^ apart));
+    }
+    Nums halved;
+    for (size_t n = 0; n < vectors.size(); n += 2)
+      halved.push_back(e.shuffle(vectors[n], vectors[n + 1], own) +
+                       e.shuffle(vectors[n], vectors[n + 1], other));
+    vectors = halved;
+  }
+  return vectors[0];
+}
+
+/// Products of `rowCount` rows with the keys of `block`, a vector of keys.
+void DecodeChunk::emitDots(Num firstRow, int64_t rowCount, Num block,
+                           bool acted) const {
+  Emitter &e = c.e;
+  const DecodeScratch &at = split.at;
+  int64_t lanes = c.lanes(), head = c.layout.head;
+  int64_t keys = split.tile.keysBeside(rowCount), whole = head / lanes * lanes;
+  Pointer sums = split.scratch.bytes(at.sums).as(e.f32);
+  Pointer queries =
+      split.scratch.bytes(at.queries).as(e.f32) + firstRow * at.queryWidth;
+  Num zero = e.constant(e.vec(lanes, e.f32), 0.0);
+  e.loop(0, e.index(lanes), keys, [&](Num n) {
+    e.when(firstRow == 0,
+           [&] { emitAsk(block + n, keys, false, e.index(0), 1); });
+    SmallVector<Pointer> rows;
+    for (int64_t k = 0; k < keys; ++k) {
+      Num number = block + n + k;
+      rows.push_back(acted ? split.keyRow(inSplit(number))
+                           : split.scratch.bytes(at.keys).as(e.f32) +
+                                 min(number, count - 1) * head);
+    }
+    auto add = [&](Num d, ArrayRef<Num> loaded, Nums &totals) {
+      for (int64_t r = 0; r < rowCount; ++r) {
+        Num query = queries.load(d + r * at.queryWidth, lanes);
+        for (int64_t k = 0; k < keys; ++k)
+          totals[r * keys + k] = fma(query, loaded[k], totals[r * keys + k]);
+      }
+    };
+    Nums totals(rowCount * keys, zero);
+    int64_t unroll = whole / lanes % 2 ? 1 : 2;
+    totals = e.loop(0, e.index(whole), lanes * unroll, totals,
+                    [&](Num d, ArrayRef<Num> carried) -> Nums {
+                      Nums next(carried);
+                      for (int64_t u = 0; u < unroll; ++u) {
+                        Nums loaded;
+                        for (const Pointer &row : rows)
+                          loaded.push_back(
+                              e.convert(row.load(d + u * lanes, lanes), e.f32));
+                        add(d + u * lanes, loaded, next);
+                      }
+                      return next;
+                    });
+    if (whole < head) {
+      Nums tails;
+      for (const Pointer &row : rows)
+        tails.push_back(loadTail(row + whole, lanes, head - whole));
+      add(e.index(whole), tails, totals);
+    }
+    for (int64_t r = 0; r < rowCount; ++r)
+      for (int64_t k = 0; k < keys; ++k)
+        sums.store((n + (k + r * lanes)) * lanes, totals[r * keys + k]);
+  });
+  for (int64_t r = 0; r < rowCount; ++r) {
+    Nums vectors;
+    for (int64_t n = 0; n < lanes; ++n)
+      vectors.push_back(sums.load((r * lanes + n) * lanes, lanes));
+    c.scores.store((firstRow + r) * decodeChunk + block, sumAcross(e, vectors));
+  }
+}
+
+void DecodeChunk::emitProducts(bool acted) const {
+  Emitter &e = c.e;
+  e.loop(0, count, c.lanes(), [&](Num block) {
+    Num left = e.loop(0, rows - (decodeRows - 1), decodeRows, {e.index(0)},
+                      [&](Num row, ArrayRef<Num>) -> Nums {
+                        emitDots(row, decodeRows, block, acted);
+                        return {row + decodeRows};
+                      })[0];
+    // Those that are left; the fourth of three is there, and nobody reads it.
+    Num rest = rows - left;
+    e.when(rest == 1, [&] { emitDots(left, 1, block, acted); });
+    e.when(rest == 2, [&] { emitDots(left, 2, block, acted); });
+    e.when(rest == 3, [&] { emitDots(left, decodeRows, block, acted); });
+  });
+}
+
+} // namespace torsor

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How decode cuts keys and values, and where it keeps what.
+#include "codegen/cpu/DecodeLayout.h"
+
+#include <algorithm>
+
+namespace torsor {
+
+/// The rows of a tile stay within this, a small part of the first cache.
+static constexpr int64_t tileBytes = 2048;
+
+DecodeTile::DecodeTile(const Target &target, int64_t rowBytes) {
+  if (target.lanes == 16) {
+    keyAccumulators = decodeRows, mostKeys = 1;
+    valueKeys = 2, valueVectors = 8;
+    prefetches = false;
+    return;
+  }
+  keyAccumulators = 8;
+  mostKeys = rowBytes <= tileBytes / 4 ? 4 : rowBytes <= tileBytes / 2 ? 2 : 1;
+  valueKeys = mostKeys, valueVectors = 2;
+  prefetches = true;
+}
+
+int64_t DecodeTile::keysBeside(int64_t rows) const {
+  return std::clamp<int64_t>(keyAccumulators / rows, 1, mostKeys);
+}
+
+Num loadTail(Pointer from, int64_t lanes, int64_t count) {
+  Emitter &e = *from.base.e;
+  Num vector = e.constant(e.vec(lanes, e.f32), 0.0);
+  for (int64_t n = 0; n < count; ++n)
+    vector = e.insert(vector, e.convert(from.load(n), e.f32), n);
+  return vector;
+}
+
+static int64_t roundUp(int64_t value, int64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+DecodeScratch::DecodeScratch(const TileLayout &layout)
+    : queryWidth(roundUp(layout.head, layout.lanes)),
+      rowCount(layout.keys + 2 * decodeChunk) {
+  int64_t next = layout.scratchBytes;
+  auto take = [&](int64_t size) {
+    int64_t begin = next;
+    next = roundUp(next + size, 64);
+    return begin;
+  };
+  queries = take(layout.rows * queryWidth * 4);
+  sums = take(decodeRows * layout.lanes * layout.lanes * 4);
+  keys = take(decodeChunk * layout.head * 4);
+  kept = take(layout.rows * layout.valueWidth() * 4);
+  keyRows = take(rowCount * 8);
+  valueRows = take(rowCount * 8);
+  keyIndices = take(decodeChunk * 4);
+  slotBytes = decodeChunk * 8;
+  slots = take(slotBytes * layout.columnSlots.size());
+  bytes = next;
+}
+
+} // namespace torsor

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How decode cuts keys and values into register tiles, and where it keeps what.
+#ifndef TORSOR_CODEGEN_CPU_DECODELAYOUT_H
+#define TORSOR_CODEGEN_CPU_DECODELAYOUT_H
+
+#include "codegen/cpu/TileLayout.h"
+
+namespace torsor {
+
+/// Keys of a chunk: enough that what is done once per chunk does not count,
+/// few enough that two chunks of k and v stay in the second cache.
+inline constexpr int64_t decodeChunk = 64;
+
+/// Rows that one pass over a key takes in registers at most.
+inline constexpr int64_t decodeRows = 4;
+
+/// Register tiles of decode, for rows of k and v of so many bytes.
+///
+/// Keys beyond the processor's caches come at the bandwidth of memory only if
+/// their lines are asked for in the order of their addresses, and early. With
+/// 16 registers, tiles that compute enough for each load take several keys at
+/// once, in pieces; so the next chunk is prefetched, row by row, k and v in
+/// turn (two streams: a new page of one then waits behind the other). With 32
+/// registers the tiles take whole rows in order and the hardware looks ahead.
+struct DecodeTile {
+  DecodeTile(const Target &target, int64_t rowBytes);
+
+  /// Keys whose products with `rows` rows are summed together.
+  int64_t keysBeside(int64_t rows) const;
+
+  int64_t keyAccumulators, mostKeys;
+  /// A tile of values: keys, and vectors of columns.
+  int64_t valueKeys, valueVectors;
+  bool prefetches;
+};
+
+/// `count` elements, fewer than `lanes`, with zeros behind them, as f32.
+Num loadTail(Pointer from, int64_t lanes, int64_t count);
+
+/// The scratch memory of a decode worker behind that of the tile layout.
+struct DecodeScratch {
+  explicit DecodeScratch(const TileLayout &layout);
+  int64_t queryWidth; // of a row of q, filled up with 0
+  int64_t rowCount;   // addresses: a split's rows, and those of a next chunk
+  int64_t queries, sums, keys, kept, keyRows, valueRows, keyIndices, slots,
+      slotBytes, bytes;
+};
+
+} // namespace torsor
+
+#endif // TORSOR_CODEGEN_CPU_DECODELAYOUT_H

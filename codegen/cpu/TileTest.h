@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The test that tells hidden, partial and visible tiles of pairs apart.
+#ifndef TORSOR_CODEGEN_CPU_TILETEST_H
+#define TORSOR_CODEGEN_CPU_TILETEST_H
+
+#include "codegen/cpu/Slots.h"
+
+namespace torsor {
+
+/// What is known of a tile of queries and keys: whether some pair may be seen,
+/// and whether all are.
+struct TileVerdict {
+  Num some, all;
+};
+
+/// Bounds of indices and slots over the queries, or the keys, of a tile.
+struct TileSide {
+  Bounds indices;
+  llvm::ArrayRef<Bounds> slots;
+};
+
+/// Runs the op's region `tile`; without one, a tile is partial.
+TileVerdict emitTileTest(const TileContext &c, const TileSide &queries,
+                         const TileSide &keys);
+
+} // namespace torsor
+
+#endif // TORSOR_CODEGEN_CPU_TILETEST_H
