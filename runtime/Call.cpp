@@ -88,7 +88,7 @@ torsor_status Call::readBatch() {
 torsor_status Call::checkOp() const {
   bool known = op == TORSOR_ATTEND || op == TORSOR_PREFILL ||
                op == TORSOR_DECODE || op == TORSOR_APPEND ||
-               op == TORSOR_MERGE || op == TORSOR_STEP;
+               op == TORSOR_MERGE || op == TORSOR_REBASE || op == TORSOR_STEP;
   if (!known)
     return fail(TORSOR_UNSUPPORTED, "%s is not in this version", name);
   if (scheme.ops >> op & 1)
@@ -129,8 +129,8 @@ torsor_status Call::checkPresence() const {
       {"o", present(call.o), attends() || merges(), attends() || merges(),
        noUse},
       {"lse", present(call.lse), false, attends() || merges(), noUse},
-      {"cache", call.cache != nullptr, appends(), attends() || appends(),
-       noUse},
+      {"cache", call.cache != nullptr, appends() || rebases(),
+       attends() || appends() || rebases(), noUse},
       {"parts", call.part_count > 0, merges(), merges(), noUse},
   };
   for (const Row &row : table) {

@@ -25,7 +25,10 @@ public:
 private:
   bool appends() const { return op == TORSOR_APPEND || op == TORSOR_STEP; }
   bool merges() const { return op == TORSOR_MERGE; }
-  bool attends() const { return op != TORSOR_APPEND && !merges(); }
+  bool rebases() const { return op == TORSOR_REBASE; }
+  bool attends() const {
+    return op != TORSOR_APPEND && !merges() && !rebases();
+  }
   bool cached() const { return call.cache; }
 
   // Call.cpp
@@ -63,6 +66,10 @@ private:
   bool liesInStorage(const torsor_sequence &s) const;
   torsor_status failStorage(int64_t number, const torsor_sequence &s) const;
   torsor_status checkRing(int64_t number, const torsor_sequence &s) const;
+
+  // CallRebase.cpp
+  torsor_status resolveRebase(int64_t number, torsor_sequence &s) const;
+  torsor_status checkSpansDisjoint();
 
   // CallInputs.cpp
   torsor_status checkInputs();

@@ -19,14 +19,17 @@ torsor_status Call::checkSequences() {
       return status;
   for (int64_t n = 0; hasBatch && n < batch.count; ++n) {
     torsor_sequence s = batch.sequences[n];
-    if (torsor_status status = resolve(n, s))
+    if (torsor_status status = rebases() ? resolveRebase(n, s) : resolve(n, s))
       return status;
     s.reserved = n;
-    s.shift = newTokens;
+    if (!rebases())
+      s.shift = newTokens;
     newTokens += s.query_length;
-    if (s.query_length)
+    if (rebases() ? s.key_length && s.shift : s.query_length)
       plan.sequences.push(s);
   }
+  if (rebases())
+    return checkSpansDisjoint();
   if (torsor_status status = checkDisjoint())
     return status;
   if (op == TORSOR_ATTEND || op == TORSOR_STEP)

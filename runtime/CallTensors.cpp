@@ -26,7 +26,7 @@ torsor_status Call::checkTensors() {
   torsor_status status = TORSOR_OK;
   if (attends())
     status = checkQueries();
-  if (!status && (appends() || !cached()) && !merges())
+  if (!status && (appends() || (attends() && !cached())))
     status = checkFreshKeys();
   if (!status && merges())
     status = checkParts();
@@ -37,7 +37,7 @@ torsor_status Call::checkTensors() {
   if (!status && present(batch.query_indices))
     status =
         checkIndexTensor("query_indices", batch.query_indices, rows, tokens);
-  if (!status && present(batch.key_indices) && !merges())
+  if (!status && present(batch.key_indices) && !merges() && !rebases())
     status =
         checkIndexTensor("key_indices", batch.key_indices, keyRows, keyTokens);
   return status;
@@ -172,6 +172,8 @@ torsor_status Call::takeStreams() {
                   orEmpty(scheme.descriptor.name), dtypeName(field.dtype));
     if (appends())
       plan.appendTensors[scheme.streamAt(s)] = *stream;
+    if (rebases())
+      plan.tensors[scheme.streamAt(s)] = *stream;
     if (!attends())
       continue;
     if (scheme.perGroup(s))

@@ -18,7 +18,7 @@ torsor_status Call::checkValues() {
   if (!status && appends() && batch.slots)
     status = checkSlots();
   for (int64_t a = 0; a < scheme.firstParam && !status; ++a)
-    if (scheme.arguments[a].flags & TORSOR_ARG_RISING && !merges())
+    if (scheme.arguments[a].flags & TORSOR_ARG_RISING && (attends() || appends()))
       status = checkRising(a);
   bool ranges = batch.flags & TORSOR_CHECK_VALUES;
   for (int64_t a = 0; ranges && a < scheme.firstParam && !status; ++a)

@@ -51,6 +51,7 @@ struct torsor_plan {
   torsor::Array<int64_t> order;                    // scratch of checks
   torsor::Array<uint8_t> given;                    // by argument
   torsor::Array<torsor::Tick> queryTicks, keyTicks;
+  torsor::Array<torsor::KeySpan> spans; // scratch of checks
 
   int32_t kernelCount = 0;
   torsor::PlanKernel kernels[3];
