@@ -18,6 +18,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Support/Timing.h"
 
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -135,6 +136,9 @@ void copyTableFunctions(ModuleOp from, ModuleOp to) {
 
 FailureOr<SmallVector<char>> compileToObject(ModuleOp module,
                                              const CodegenOptions &options) {
+  TimingScope untimed;
+  TimingScope &timing = options.timing ? *options.timing : untimed;
+  TimingScope step = timing.nest("emit loops");
   MLIRContext *context = module.getContext();
   DialectRegistry registry;
   registerCodegenDialects(registry);
@@ -158,9 +162,11 @@ FailureOr<SmallVector<char>> compileToObject(ModuleOp module,
   }
   if (options.emitted)
     emitted->print(*options.emitted);
-  if (failed(lowerToLlvmDialect(*emitted)))
+  step = timing.nest("lower loops");
+  if (failed(lowerToLlvmDialect(*emitted, step)))
     return module.emitError("internal: the emitted code cannot be lowered");
 
+  step = timing.nest("translate to LLVM IR");
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine();
   if (!machine)
@@ -170,6 +176,7 @@ FailureOr<SmallVector<char>> compileToObject(ModuleOp module,
   if (!code)
     return module.emitError("internal: no translation to LLVM IR");
   addModuleConstant(*code, options.name, info, options.entry);
+  step = timing.nest("optimise");
   optimise(*code, *machine, options.sanitizers);
   if (options.llvmIr)
     code->print(*options.llvmIr, nullptr);
@@ -179,6 +186,7 @@ FailureOr<SmallVector<char>> compileToObject(ModuleOp module,
     SmallVector<char> text = emitMachineCode(*copy, *machine, true);
     options.assembly->write(text.data(), text.size());
   }
+  step = timing.nest("make machine code");
   return emitMachineCode(*code, *machine, false);
 }
 

@@ -10,7 +10,8 @@
 
 namespace mlir {
 class DialectRegistry;
-}
+class TimingScope;
+} // namespace mlir
 
 namespace torsor {
 
@@ -26,6 +27,8 @@ struct CodegenOptions {
   llvm::raw_ostream *emitted = nullptr;
   llvm::raw_ostream *llvmIr = nullptr;
   llvm::raw_ostream *assembly = nullptr;
+  /// Under which each step is timed; null: not.
+  mlir::TimingScope *timing = nullptr;
 };
 
 /// Dialects that compileToObject creates ops of: load them into the context

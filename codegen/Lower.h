@@ -5,6 +5,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/LLVM.h"
+#include "mlir/Support/Timing.h"
 
 #include "llvm/ADT/SmallVector.h"
 
@@ -19,7 +20,8 @@ class TargetMachine;
 namespace torsor {
 
 /// Brings the module to the llvm dialect.
-mlir::LogicalResult lowerToLlvmDialect(mlir::ModuleOp module);
+mlir::LogicalResult lowerToLlvmDialect(mlir::ModuleOp module,
+                                       mlir::TimingScope &timing);
 
 /// Math on vectors of f32 as polynomials, the rest as calls of libm.
 mlir::LogicalResult lowerMath(mlir::ModuleOp module);

@@ -39,6 +39,14 @@ static void saturateConversions(ModuleOp module) {
   }
 }
 
+/// No pattern here fails after it has changed something; keeping the means to
+/// undo takes half of the time.
+static ConversionConfig conversionConfig() {
+  ConversionConfig config;
+  config.allowPatternRollback = false;
+  return config;
+}
+
 static LogicalResult lowerLoops(ModuleOp module) {
   MLIRContext *context = module.getContext();
   RewritePatternSet patterns(context);
@@ -49,13 +57,19 @@ static LogicalResult lowerLoops(ModuleOp module) {
   target.addIllegalOp<arith::CeilDivSIOp, arith::CeilDivUIOp,
                       arith::FloorDivSIOp>();
   target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-  return applyPartialConversion(module, target, std::move(patterns));
+  return applyPartialConversion(module, target, std::move(patterns),
+                                conversionConfig());
 }
 
-LogicalResult lowerToLlvmDialect(ModuleOp module) {
+LogicalResult lowerToLlvmDialect(ModuleOp module, TimingScope &timing) {
   saturateConversions(module);
-  if (failed(lowerLoops(module)) || failed(lowerMath(module)))
+  TimingScope step = timing.nest("loops to branches");
+  if (failed(lowerLoops(module)))
     return failure();
+  step = timing.nest("mathematics");
+  if (failed(lowerMath(module)))
+    return failure();
+  step = timing.nest("to the llvm dialect");
   MLIRContext *context = module.getContext();
   LowerToLLVMOptions options(context);
   LLVMTypeConverter converter(context, options);
@@ -68,7 +82,8 @@ LogicalResult lowerToLlvmDialect(ModuleOp module) {
   populateFuncToLLVMConversionPatterns(converter, patterns);
   LLVMConversionTarget target(*context);
   target.addLegalOp<ModuleOp>();
-  if (failed(applyPartialConversion(module, target, std::move(patterns))))
+  if (failed(applyPartialConversion(module, target, std::move(patterns),
+                                    conversionConfig())))
     return failure();
   SmallVector<UnrealizedConversionCastOp> casts;
   module.walk([&](UnrealizedConversionCastOp cast) { casts.push_back(cast); });

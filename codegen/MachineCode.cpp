@@ -45,8 +45,13 @@ std::unique_ptr<llvm::Module> translate(mlir::ModuleOp module,
                                         llvm::TargetMachine &machine) {
   mlir::registerBuiltinDialectTranslation(*module.getContext());
   mlir::registerLLVMDialectTranslation(*module.getContext());
-  std::unique_ptr<llvm::Module> code =
-      mlir::translateModuleToLLVMIR(module, context);
+#ifdef NDEBUG
+  constexpr bool noVerifier = true;
+#else
+  constexpr bool noVerifier = false;
+#endif
+  std::unique_ptr<llvm::Module> code = mlir::translateModuleToLLVMIR(
+      module, context, "LLVMDialectModule", noVerifier);
   if (!code)
     return nullptr;
   code->setDataLayout(machine.createDataLayout());
@@ -89,18 +94,35 @@ void optimise(llvm::Module &code, llvm::TargetMachine &machine,
   llvm::ModulePassManager passes;
   // Parsing this constant text cannot fail.
   llvm::cantFail(builder.parsePassPipeline(
-      passes, "function(early-cse<memssa>,simplifycfg,instcombine<no-verify-"
-              "fixpoint>,loop-mssa(licm),early-cse<memssa>,simplifycfg)"));
+      passes, "function(early-cse<memssa>,loop-mssa(licm))"));
   instrument(passes, sanitizers);
   passes.run(code, modules);
 }
+
+namespace {
+
+/// Leaves out what costs more to compile than it saves to run: loop strength
+/// reduction took a third of code generation, and no kernel ran slower without.
+class QuickPassManager : public llvm::legacy::PassManager {
+public:
+  void add(llvm::Pass *pass) override {
+    llvm::StringRef name = pass->getPassName();
+    if (name == "Loop Strength Reduction" ||
+        name == "Canonicalize Freeze Instructions in Loops")
+      delete pass;
+    else
+      llvm::legacy::PassManager::add(pass);
+  }
+};
+
+} // namespace
 
 llvm::SmallVector<char> emitMachineCode(llvm::Module &code,
                                         llvm::TargetMachine &machine,
                                         bool assembly) {
   llvm::SmallVector<char> bytes;
   llvm::raw_svector_ostream stream(bytes);
-  llvm::legacy::PassManager passes;
+  QuickPassManager passes;
   machine.addPassesToEmitFile(passes, stream, nullptr,
                               assembly ? llvm::CodeGenFileType::AssemblyFile
                                        : llvm::CodeGenFileType::ObjectFile);

@@ -62,7 +62,11 @@ std::string torsor::printOperation(mlir::Operation *op) {
 
 Compilation::Compilation(std::shared_ptr<const SourceFile> source,
                          CompileOptions options)
-    : source(std::move(source)), options(std::move(options)) {}
+    : source(std::move(source)), options(std::move(options)) {
+  timer.setEnabled(this->options.timing);
+  timer.setDisplayMode(mlir::DefaultTimingManager::DisplayMode::Tree);
+  total = timer.getRootScope();
+}
 
 Compilation::~Compilation() = default;
 
@@ -86,6 +90,7 @@ bool Compilation::isClean() const {
 bool Compilation::check() {
   if (!checked) {
     Stopwatch watch(seconds);
+    mlir::TimingScope timing = total.nest("parse and check");
     checked = true;
     file = checkFile(source, options.check, diagnostics, options.prelude);
     if (file && !diagnostics.hasErrors())
@@ -142,8 +147,10 @@ mlir::ModuleOp Compilation::emitSchemes() {
   if (!check())
     return nullptr;
   Stopwatch watch(seconds);
+  mlir::TimingScope timing = total.nest("create the context");
   state = std::make_unique<State>();
   state->context.loadAllAvailableDialects();
+  timing = total.nest("emit schemes");
   if (options.remarks)
     reportRemarks(state->context);
   std::string broken;
@@ -225,8 +232,13 @@ mlir::ModuleOp Compilation::formKernels(bool optional) {
   if (!emitSchemes() || !isClean())
     return nullptr;
   Stopwatch watch(seconds);
+  mlir::TimingScope timing = total.nest("form kernels");
   mlir::OwningOpRef<mlir::ModuleOp> module(state->schemes->clone());
   mlir::PassManager manager(&state->context);
+  manager.enableTiming(timing);
+#ifdef NDEBUG
+  manager.enableVerifier(false);
+#endif
   if (observer)
     manager.addInstrumentation(std::make_unique<PassObserver>(observer));
   buildKernelPipeline(manager, options.kernel);
@@ -235,6 +247,7 @@ mlir::ModuleOp Compilation::formKernels(bool optional) {
     return nullptr;
   if (!keepOperations(*module))
     return nullptr;
+  timing = total.nest("write manifests");
   attachManifests(*this, *state->schemes, *module);
   state->kernels = std::move(module);
   return *state->kernels;

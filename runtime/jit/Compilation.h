@@ -10,6 +10,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "mlir/Support/Timing.h"
 
 #include <functional>
 #include <memory>
@@ -36,6 +37,8 @@ struct CompileOptions {
   bool entry = false;
   bool remarks = false, warningsAreErrors = false;
   bool addressSanitizer = false, threadSanitizer = false;
+  /// Say on standard error what each step took, when the compilation ends.
+  bool timing = false;
   /// null: the standard library built in.
   std::shared_ptr<const SourceFile> prelude;
 };
@@ -107,6 +110,10 @@ private:
   llvm::SmallVector<const Target *> findTargets();
   Digest computeKey(llvm::ArrayRef<const Target *> targets);
   bool generate(llvm::ArrayRef<const Target *> targets, std::string &object);
+
+  /// Prints when it dies, so it outlives all that it measures.
+  mlir::DefaultTimingManager timer;
+  mlir::TimingScope total;
 };
 
 } // namespace torsor

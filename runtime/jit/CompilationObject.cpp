@@ -64,6 +64,7 @@ bool Compilation::makeObject(std::string &object, ObjectCache *cache) {
   };
   if (cache && cache->isOn()) {
     Stopwatch watch(seconds);
+    mlir::TimingScope timing = total.nest("look into the cache");
     key = computeKey(targets);
     if (auto found = cache->load(key, warning)) {
       object = std::move(*found);
@@ -90,7 +91,9 @@ bool Compilation::makeObject(std::string &object, ObjectCache *cache) {
 
 bool Compilation::generate(llvm::ArrayRef<const Target *> targets,
                            std::string &object) {
+  mlir::TimingScope timing = total.nest("generate code");
   CodegenOptions codegen;
+  codegen.timing = &timing;
   codegen.name = options.moduleName;
   codegen.targets.assign(targets.begin(), targets.end());
   codegen.entry = options.entry;

@@ -57,7 +57,7 @@ private:
   SchemeFacts facts;
   torsor_library *library = nullptr;
   std::unique_ptr<BenchCall> call;
-  double compileSeconds = 0;
+  double compileSeconds = 0, compileAgainSeconds = 0;
   ordered_json result;
 
   void readShape();
@@ -97,6 +97,10 @@ void Bench::compile() {
   compilation->makeObject(object);
   finishStep(*compilation, options.source);
   compileSeconds = compilation->getSeconds();
+  // What a host pays for its next kernel: the compiler's pages are loaded.
+  auto again = startCompilation(options.source, compile);
+  again->makeObject(object);
+  compileAgainSeconds = again->getSeconds();
   auto all = gatherAllFacts(*compilation, compilation->emitSchemes(),
                             compilation->formKernels(), 1);
   if (all.size() != 1) {
@@ -230,6 +234,7 @@ void Bench::measure() {
     result["ratio_to_yardstick"] = best / seconds;
   }
   result["compile_ms"] = compileSeconds * 1e3;
+  result["compile_again_ms"] = compileAgainSeconds * 1e3;
 }
 
 void Bench::print() const {
@@ -267,7 +272,9 @@ void Bench::print() const {
     row("hand-written kernel",
         fmt::format("{:.1f} GFLOP/s; this one runs {:.2f} times as fast",
                     real("yardstick_gflops"), real("ratio_to_yardstick")));
-  row("compiled in", fmt::format("{:.0f} ms", real("compile_ms")));
+  row("compiled in",
+      fmt::format("{:.0f} ms, the next kernel in {:.0f} ms",
+                  real("compile_ms"), real("compile_again_ms")));
 }
 
 void Bench::run() {

@@ -5,6 +5,7 @@
 #include "tools/torsor/Failure.h"
 #include "tools/torsor/Options.h"
 
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 #include <CLI/CLI.hpp>
@@ -70,6 +71,9 @@ static void runCompile(const CompileCommand &command) {
   if (!done)
     failUser(error);
   fmt::print("{}\n", fmt::join(written, " "));
+  uint64_t bytes = 0;
+  if (!llvm::sys::fs::file_size(written.back(), bytes))
+    fmt::print("{} is {:.1f} kB\n", written.back(), 1e-3 * bytes);
 }
 
 void torsor::addCompileCommand(CLI::App &app) {

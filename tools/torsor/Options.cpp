@@ -53,6 +53,7 @@ void torsor::addSourceOptions(CLI::App &command, SourceOptions &options) {
                    "Also print what the compiler decided, and why");
   command.add_flag("--werror", options.warningsAreErrors,
                    "Treat warnings as errors");
+  command.add_flag("--timing", options.timing, "")->group(""); // hidden
 }
 
 std::pair<int64_t, int64_t> torsor::parseHeads(const std::string &text) {
@@ -109,6 +110,7 @@ torsor::startCompilation(const SourceOptions &options, CompileOptions compile) {
   compile.check.layers = options.layers;
   compile.remarks |= options.remarks;
   compile.warningsAreErrors = options.warningsAreErrors;
+  compile.timing = options.timing;
   for (const std::string &setting : options.settings) {
     auto [name, value] = llvm::StringRef(setting).split('=');
     if (name.trim().empty() || value.trim().empty())

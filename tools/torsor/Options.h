@@ -24,6 +24,7 @@ struct SourceOptions {
   std::string prelude;
   std::string color;
   bool remarks = false, warningsAreErrors = false;
+  bool timing = false; // for Torsor's developers
 };
 
 /// Adds FILE, --scheme, --set, --head-width, --value-width and what goes with
