@@ -1,5 +1,5 @@
 # torsor_compile(<target> <file.torsor>
-#   [SHARED] [STATIC_RUNTIME] [NAME <module>] [SCHEME <scheme>] [DTYPE <type>]
+#   [SHARED] [STATIC_RUNTIME] [F32_REFERENCE] [NAME <module>] [SCHEME <scheme>] [DTYPE <type>]
 #   [HEAD_WIDTH <n>] [VALUE_WIDTH <n>] [LEVEL <level>] [SET <name=value>...]
 #   [OPS <operation>...] [IMPORTS <file>...])
 #
@@ -11,7 +11,7 @@
 # source imports, so that a change of them compiles again. The other words are
 # options of `torsor compile`, whose --help explains them.
 function(torsor_compile target source)
-  cmake_parse_arguments(PARSE_ARGV 2 ARG "SHARED;STATIC_RUNTIME"
+  cmake_parse_arguments(PARSE_ARGV 2 ARG "SHARED;STATIC_RUNTIME;F32_REFERENCE"
     "NAME;SCHEME;DTYPE;HEAD_WIDTH;VALUE_WIDTH;LEVEL" "SET;OPS;IMPORTS")
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR
@@ -37,6 +37,9 @@ function(torsor_compile target source)
   foreach(op IN LISTS ARG_OPS)
     list(APPEND words --op ${op})
   endforeach()
+  if(ARG_F32_REFERENCE)
+    list(APPEND words --f32-reference)
+  endif()
   if(ARG_SHARED)
     list(APPEND words --shared)
     set(outputs ${prefix}.so)

@@ -45,6 +45,15 @@ private:
     return text;
   }
   void printBlock(const PlannedBlock &block);
+  /// How the phases of the keys that lie turned were rounded.
+  std::string phases() const {
+    bool turned = llvm::any_of(plan.blocks, [](const PlannedBlock &block) {
+      return block.pairs.front().second >= 0;
+    });
+    return plan.f32Reference && plan.keysActed && turned
+               ? " phase f32_reference"
+               : "";
+  }
 
   SchemePlan &plan;
   llvm::DenseMap<Value, std::string> names;
@@ -166,7 +175,7 @@ std::string Printer::print() {
   std::string text = "head " + std::to_string(plan.head) + " value " +
                      std::to_string(plan.value) + " k " + typeText(plan.k) +
                      " v " + typeText(plan.v) + " keys " +
-                     (plan.keysActed ? "acted" : "raw") + " action";
+                     (plan.keysActed ? "acted" : "raw") + phases() + " action";
   if (!steps.empty())
     text += " {" + steps.substr(0, steps.size() - 1) + "}";
   return text + (blocks.empty() ? " zero" : blocks);

@@ -125,8 +125,9 @@ Value KernelFormer::ratesTable(KernelFunction &kernel,
     elements.push_back(frequency);
   }
   // A real time needs the frequency itself, not what is left of whole turns.
-  auto kind =
-      isReal && !fits ? FilledTable::Kind::TurnsReal : FilledTable::Kind::Turns;
+  auto kind = plan.f32Reference ? FilledTable::Kind::Real32
+              : isReal && !fits ? FilledTable::Kind::TurnsReal
+                                : FilledTable::Kind::Turns;
   const FilledTable &table =
       plan.tables.request(elements, true, kind, set, true);
   return kernel.table(table.info, table.type);

@@ -84,6 +84,7 @@ LogicalResult FormKernels::form(SchemeOp scheme) {
   if (scheme.getValueLow() || scheme.getValueHigh())
     return noKernel(scheme.getLoc(), "a value that is part of the key");
   SchemePlan plan(scheme);
+  plan.f32Reference = f32Reference;
   if (failed(setTypes(plan)) || failed(planTerms(plan, head, value)) ||
       failed(planBlocks(plan)))
     return failure();

@@ -98,7 +98,7 @@ def FormKernels : Pass<"torsor-form-kernels", "::mlir::ModuleOp"> {
     Option<"value", "value", "int64_t", "0",
            "Value width where the scheme leaves it open">,
     Option<"f32Reference", "f32-reference", "bool", "false",
-           "Phases rounded as other libraries round them (reserved)">,
+           "Phases rounded as other libraries round them">,
   ];
   let dependentDialects = [
     "::torsor::TorsorDialect", "::mlir::arith::ArithDialect",

@@ -18,7 +18,9 @@ struct KernelOptions {
   std::string q = "f32", k = "f32", v = "f32", o = "f32";
   /// Widths where a scheme leaves them open; 0: not given.
   int64_t head = 0, value = 0;
-  /// Phases rounded as other libraries round them. Reserved.
+  /// Phases rounded as other libraries round them: the f32 product of the time
+  /// and the frequency, both rounded to f32; cos, sin, products and sum in the
+  /// storage type.
   bool f32Reference = false;
 };
 

@@ -40,7 +40,8 @@ private:
 /// tokens, per head or per group where they vary by it.
 struct FilledTable {
   /// How an element is stored. Turns: a frequency in radians, as turns times
-  /// 2^64; TurnsReal: as turns in f64.
+  /// 2^64; TurnsReal: as turns in f64; where phases are rounded as other
+  /// libraries do, it is a Real32.
   enum class Kind { Real32, Real64, Integer, Truth, Turns, TurnsReal };
 
   bool perSequence = false;
@@ -89,6 +90,8 @@ struct SchemePlan {
   std::map<double, mlir::Value> constants;
   int64_t head = 0, value = 0;
   mlir::Type q, k, v, o;
+  /// Phases are rounded as other libraries round them.
+  bool f32Reference = false;
   ActionForm action;
   llvm::SmallVector<PlannedBlock> blocks;
   /// Cached keys lie as they come: the key side depends on what may change

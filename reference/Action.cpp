@@ -48,8 +48,15 @@ struct Instant {
   bool real;
   Number at;
   double asReal() const { return real ? at.f : double(at.i); }
+  float asFloat() const { return real ? float(at.f) : float(at.i); }
 };
 } // namespace
+
+/// The phase rounded as Problem::f32Phases says.
+static Turned roundedTurn(Instant by, double frequency) {
+  volatile float phase = by.asFloat() * float(frequency);
+  return {std::cos(double(phase)), std::sin(double(phase))};
+}
 
 static Instant instant(const Program &program, const Values &values, int node,
                        int64_t lane) {
@@ -106,6 +113,15 @@ void Applier::turn(const Action &action, double *x, Mode mode) const {
     Instant by = factor(program, values, action.place, mode, int64_t(p), false);
     Turned turned =
         by.real ? turnBy(by.at.f, rates[p]) : turnBy(by.at.i, rates[p]);
+    if (program.f32Phases && mode == Mode::Pair) {
+      auto at = [&](int node) {
+        return instant(program, values, node, int64_t(p));
+      };
+      turned = joined(roundedTurn(at(action.place.key), rates[p]),
+                      roundedTurn(negated(at(action.place.query)), rates[p]));
+    } else if (program.f32Phases) {
+      turned = roundedTurn(by, rates[p]);
+    }
     if (transposed(mode))
       turned.sine = -turned.sine;
     double first = x[2 * p], second = x[2 * p + 1];
@@ -214,7 +230,8 @@ void Applier::apply(const Action &action, double *x, Mode mode) const {
       action.place.key >= 0 && program.nodes[action.place.key].length >= 0;
   bool block = action.kind == Action::Turn || action.kind == Action::Decay ||
                action.kind == Action::Jordan || action.kind == Action::Plane;
-  if (exponential && block && !family)
+  bool rounded = program.f32Phases && action.kind == Action::Turn;
+  if (exponential && block && !family && !rounded)
     return dense(action, x, mode);
   switch (action.kind) {
   case Action::Zero:

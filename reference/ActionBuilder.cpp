@@ -318,6 +318,7 @@ llvm::Expected<std::unique_ptr<Action>> buildAction(Value action,
 
 llvm::Expected<Program> build(SchemeOp scheme, const Problem &problem) {
   Program program;
+  program.f32Phases = problem.f32Phases;
   auto width = [](const HostArray &array) {
     return array.rank() == 4 ? array.shape[3] : 0;
   };

@@ -161,6 +161,7 @@ struct Program {
   int mask = -1, sink = -1, embed = -1, beta = -1, divisor = -1;
   enum { Softmax, Linear, Delta } readout = Softmax;
   std::unique_ptr<Norm> norm;
+  bool f32Phases = false; ///< As Problem has it.
 
   /// What is computed when, in order: nodes of the scheme's block alone.
   std::vector<int> headNodes, queryNodes, keyNodes, maskNodes, pairNodes,

@@ -52,6 +52,9 @@ struct Problem {
   /// Apply blocks through Eigen's matrix exponential instead of their closed
   /// forms: slow, and the definition itself.
   bool exponential = false;
+  /// Phases of turns as other libraries round them: f32(time) * f32(frequency)
+  /// in f32, of query and key apart. All else stays f64.
+  bool f32Phases = false;
 };
 
 /// What one pair of query and key came to.

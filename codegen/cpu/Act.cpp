@@ -107,21 +107,32 @@ private:
     const Table &rates = tables.kernel.tables[block.getRates()];
     bool adjacent = step == 2 && second == first + 1;
     pairs(at.getCount(), [&](Num p, int64_t n) {
-      auto [c, s] = emitCosSin(
-          e, time, tables.rates(rates, place, p + block.getRateOffset(), n));
+      Num rate = tables.rates(rates, place, p + block.getRateOffset(), n);
       auto [x, y] = adjacent && n > 1
                         ? loadAdjacent(laneOf(first, p), n)
                         : std::pair(apart.load(from, laneOf(first, p), n),
                                     apart.load(from, laneOf(second, p), n));
-      x = scaled(x, gain);
-      y = scaled(y, gain);
-      Num turnedX = fma(x, c, e.constant(x.type(), 0.0) - y * s);
-      Num turnedY = fma(x, s, y * c);
+      auto [turnedX, turnedY] = turned(time, rate, gain, x, y);
       if (adjacent && n > 1)
         return storeAdjacent(laneOf(first, p), turnedX, turnedY);
       put(apart, laneOf(first, p), turnedX);
       put(apart, laneOf(second, p), turnedY);
     });
+  }
+
+  /// The pair x, y of the row turned at `time`, in f32.
+  std::pair<Num, Num> turned(Num time, Num rate, double gain, Num x, Num y) {
+    CosSin turn = emitCosSin(e, time, rate);
+    if (rate.element() == e.f32) {
+      auto [first, second] =
+          emitRoundedTurn(e, from.element, turn, gain, e.convert(x, e.f32),
+                          e.convert(y, e.f32));
+      return {scaled(first, 1.0), scaled(second, 1.0)};
+    }
+    x = scaled(x, gain);
+    y = scaled(y, gain);
+    return {fma(x, turn.cos, e.constant(x.type(), 0.0) - y * turn.sin),
+            fma(x, turn.sin, y * turn.cos)};
   }
 
   std::pair<Num, Num> loadAdjacent(Num first, int64_t n) {

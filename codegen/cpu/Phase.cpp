@@ -2,6 +2,7 @@
 // Cosine and sine of a time multiplied by a frequency, exact modulo a turn.
 #include "codegen/cpu/Phase.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 #include <cmath>
@@ -35,7 +36,58 @@ static Num phaseBits(Emitter &e, Num time, Num rates) {
   return high(coarse + fine);
 }
 
+/// cos and sin of an angle from those of its distance to `quarter` quarters.
+static CosSin inQuarter(Emitter &e, Num quarter, Num cosine, Num sine) {
+  Num odd = (quarter & 1) != 0;
+  Num c = select(odd, sine, cosine), s = select(odd, cosine, sine);
+  // Signs: cos is negative in quarters 1 and 2, sin in 2 and 3.
+  Num flipCos = ((quarter + 1) & 2) << 30, flipSin = (quarter & 2) << 30;
+  return {e.bitcast(e.bitcast(c, e.i32) ^ flipCos, e.f32),
+          e.bitcast(e.bitcast(s, e.i32) ^ flipSin, e.f32)};
+}
+
+/// Rounded once and never contracted.
+static Num product(Num a, Num b) {
+  Emitter &e = *a.e;
+  return e.num(mlir::arith::MulFOp::create(e.b, a.value, b.value));
+}
+
+/// 1 + y c[0] + y^2 c[1] + … with c[n] = -c[n-1] / ((first + 2 n) (first + 2 n
+/// + 1)): the series of cos (first 1) and of sin(x) / x (first 2) in y = x^2.
+static Num series(Num y, int first, int terms) {
+  Emitter &e = *y.e;
+  Num sum = e.constant(y.type(), 1.0);
+  for (int n = terms; n-- > 0;) {
+    double divisor = double(first + 2 * n) * (first + 2 * n + 1);
+    sum = fma(y * sum, e.constant(y.type(), -1 / divisor),
+              e.constant(y.type(), 1.0));
+  }
+  return sum;
+}
+
+/// Of the f32 phase f32(time) * rate. cos and sin are taken in f64, where the
+/// phase is reduced by a quarter turn of 106 bits, and rounded to f32 once.
+static CosSin emitRoundedCosSin(Emitter &e, Num time, Num rates) {
+  Num at = e.splat(e.convert(time, e.f32), rates.lanes());
+  Num phase = e.convert(product(at, rates), e.f64);
+  auto constant = [&](double value) { return e.constant(phase.type(), value); };
+  Num quarters = e.rint(product(phase, constant(2 / M_PI)));
+  Num minus = constant(0.0) - quarters;
+  Num x = fma(minus, constant(M_PI / 2), phase);
+  x = fma(minus, constant(6.123233995736766e-17), x); // pi / 2 - M_PI / 2
+  // Beyond 2^53 quarters x means nothing; it stays in range, or NaN.
+  x = min(constant(0.8), max(constant(-0.8), x));
+  Num turns = e.floor(product(quarters, constant(0.25)));
+  Num quarter = e.convert(quarters - turns * 4.0, e.i32); // 0 … 3
+  Num y = x * x;
+  Num sine = e.convert(x * series(y, 2, 7), e.f32);
+  Num cosine = e.convert(series(y, 1, 8), e.f32);
+  return inQuarter(e, quarter, cosine, sine);
+}
+
 CosSin emitCosSin(Emitter &e, Num time, Num rates) {
+  if (rates.element() == e.f32)
+    return emitRoundedCosSin(e, time, rates);
   Num bits = phaseBits(e, time, rates);
   // To the nearest quarter turn; the rest is -1/8 … 1/8 of a turn.
   Num quarter = (bits + (int64_t(1) << 29)) >> 30;
@@ -58,12 +110,22 @@ CosSin emitCosSin(Emitter &e, Num time, Num rates) {
                    polynomial({2.443315711809948e-5, -1.388731625493765e-3,
                                4.166664568298827e-2, -0.5}),
                    e.constant(x.type(), 1.0));
-  Num odd = (quarter & 1) != 0;
-  Num c = select(odd, sine, cosine), s = select(odd, cosine, sine);
-  // Signs: cos is negative in quarters 1 and 2, sin in 2 and 3.
-  Num flipCos = ((quarter + 1) & 2) << 30, flipSin = (quarter & 2) << 30;
-  return {e.bitcast(e.bitcast(c, e.i32) ^ flipCos, e.f32),
-          e.bitcast(e.bitcast(s, e.i32) ^ flipSin, e.f32)};
+  return inQuarter(e, quarter, cosine, sine);
+}
+
+std::pair<Num, Num> emitRoundedTurn(Emitter &e, mlir::Type storage, CosSin turn,
+                                    double gain, Num x, Num y) {
+  auto round = [&](Num value) {
+    return e.convert(e.convert(value, storage), e.f32);
+  };
+  auto sum = [&](Num a, Num b) {
+    return round(e.num(mlir::arith::AddFOp::create(e.b, a.value, b.value)));
+  };
+  auto times = [&](Num a, Num b) { return round(product(a, b)); };
+  Num by = e.constant(turn.cos.type(), gain);
+  Num c = times(turn.cos, by), s = times(turn.sin, by);
+  Num minus = e.num(mlir::arith::NegFOp::create(e.b, y.value));
+  return {sum(times(x, c), times(minus, s)), sum(times(y, c), times(x, s))};
 }
 
 } // namespace torsor

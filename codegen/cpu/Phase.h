@@ -15,7 +15,17 @@ struct CosSin {
 /// fixed point, where the product wraps as phases do, or f64. `time` is a
 /// scalar i64 or f64. The result is f32 with as many lanes as `rates`, absolute
 /// error below 1.2e-7.
+///
+/// Rates in f32 are radians per unit of time, and the phase is rounded as other
+/// libraries round it (`f32_reference`): the f32 product of the rate with the
+/// time in f32. Its cos and sin are then within an ulp, up to 2^53 radians.
 CosSin emitCosSin(Emitter &e, Num time, Num rates);
+
+/// The pair x, y turned as other libraries do it in a tensor of elements
+/// `storage`: cos and sin times the gain, both products and the sum are rounded
+/// to that type each. All are f32.
+std::pair<Num, Num> emitRoundedTurn(Emitter &e, mlir::Type storage, CosSin turn,
+                                    double gain, Num x, Num y);
 
 } // namespace torsor
 

@@ -49,7 +49,8 @@ std::vector<SchemeFacts> torsor::gatherAllFacts(const Compilation &compilation,
     InterfaceOp interface;
     if (kernels)
       interface = kernels.lookupSymbol<InterfaceOp>(scheme.getSymNameAttr());
-    all.push_back(gatherFacts(scheme, interface, length));
+    all.push_back(gatherFacts(scheme, interface, length,
+                              compilation.getOptions().kernel.f32Reference));
     for (const Scheme *chosen : compilation.getChosen())
       if (chosen->name == all.back().name)
         all.back().canonical =
@@ -171,6 +172,26 @@ static std::string describeMask(const SchemeFacts &facts) {
   return text;
 }
 
+static std::string describePhases(const SchemeFacts &facts) {
+  if (!facts.f32Reference)
+    return fmt::format("  phases are 64-bit fractions of a turn: equal "
+                       "differences give equal bits,\n  and at position {:.0f} "
+                       "a phase is off by at most {:.2g} radians\n",
+                       facts.longest, *facts.phaseError);
+  std::string text =
+      "  phases are f32 products of time and frequency, as other libraries "
+      "have them:\n  equal differences no longer give equal bits";
+  if (!facts.phaseError)
+    return text + ", and a phase is off by up to 1.8e-7 of itself\n";
+  text += fmt::format(", and at position {:.0f} a phase is off by at most "
+                      "{:.2g} radians\n",
+                      facts.longest, *facts.phaseError);
+  if (facts.phaseReach)
+    text += fmt::format("  (by at most 0.01 up to position {:.0f})\n",
+                        *facts.phaseReach);
+  return text;
+}
+
 static std::string describeLegality(const SchemeFacts &facts) {
   std::string text = "Legality:\n";
   text += facts.isRelative()
@@ -186,13 +207,7 @@ static std::string describeLegality(const SchemeFacts &facts) {
   bool turns = llvm::any_of(facts.blocks, [](const BlockFacts &block) {
     return llvm::StringRef(block.kind).starts_with("turn");
   });
-  if (turns)
-    text +=
-        fmt::format("  phases are 64-bit fractions of a turn: equal "
-                    "differences give equal bits,\n  and at position {:.0f} "
-                    "a phase is off by at most {:.2g} radians\n",
-                    facts.longest, facts.phaseError);
-  return text;
+  return turns ? text + describePhases(facts) : text;
 }
 
 static std::string describeKernels(const SchemeFacts &facts) {

@@ -139,6 +139,7 @@ static void writeScheme(OStream &out, const SchemeFacts &facts) {
     out.attribute("bounded", facts.isBounded());
   });
   out.attributeObject("phase", [&] {
+    out.attribute("arithmetic", facts.f32Reference ? "f32_reference" : "exact");
     attributeReal(out, "longest_position", facts.longest);
     attributeReal(out, "error_bound_radians", facts.phaseError);
   });

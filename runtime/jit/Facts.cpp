@@ -38,6 +38,36 @@ double torsor::getPhaseError(double position) {
   return 2 * std::numbers::pi * std::ldexp(position, -65);
 }
 
+double torsor::getRoundedPhaseError(double position, double frequency) {
+  double unit = std::ldexp(1.0, -24);
+  double roundings = position > std::ldexp(1.0, 24) ? 3 : 2;
+  return position * frequency * (std::pow(1 + unit, roundings) - 1);
+}
+
+/// The error is that of the fastest turn; reach is where it is 0.01.
+static void boundRoundedPhases(SchemeFacts &facts) {
+  facts.f32Reference = true;
+  double fastest = 0;
+  for (const BlockFacts &block : facts.blocks) {
+    if (!block.varies.empty()) {
+      facts.phaseError.reset();
+      return;
+    }
+    for (double frequency : block.frequencies)
+      fastest = std::max(fastest, std::abs(frequency));
+  }
+  facts.phaseError = getRoundedPhaseError(facts.longest, fastest);
+  if (fastest == 0)
+    return;
+  // Proportional to the position on either side of 2^24.
+  double exact = std::ldexp(1.0, 24);
+  double reach = 0.01 / getRoundedPhaseError(1, fastest);
+  if (reach > exact)
+    reach = std::max(exact, 0.01 / getRoundedPhaseError(2 * exact, fastest) *
+                                2 * exact);
+  facts.phaseReach = std::min(std::floor(reach), facts.longest);
+}
+
 static std::string printType(mlir::Type type) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
@@ -246,7 +276,7 @@ static void readKernel(InterfaceOp interface, SchemeFacts &facts) {
 }
 
 SchemeFacts torsor::gatherFacts(SchemeOp scheme, InterfaceOp interface,
-                                int64_t length) {
+                                int64_t length, bool f32Reference) {
   SchemeFacts facts;
   facts.name = scheme.getSymName().str();
   facts.head = static_cast<int64_t>(scheme.getHead().value_or(0));
@@ -259,6 +289,8 @@ SchemeFacts torsor::gatherFacts(SchemeOp scheme, InterfaceOp interface,
     facts.scale.value = 1 / std::sqrt(static_cast<double>(facts.head));
   }
   facts.phaseError = getPhaseError(facts.longest);
+  if (f32Reference)
+    boundRoundedPhases(facts);
   facts.length = length;
   facts.pairs = countPairs(facts.visible, length);
   facts.flops = 2 * facts.pairs * static_cast<double>(facts.head + facts.value);

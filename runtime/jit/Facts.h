@@ -52,8 +52,14 @@ struct SchemeFacts {
 
   /// Largest position that is declared, or else possible.
   double longest = 2147483647;
-  /// Bound of the phase's error there, radians.
-  double phaseError = 0;
+  /// Bound of the phase's error there, radians; absent where the frequencies
+  /// decide it and are not all known.
+  std::optional<double> phaseError = 0;
+  /// Phases are products of f32 numbers, as other libraries have them.
+  bool f32Reference = false;
+  /// With them: the last position up to which a phase is off by at most 0.01
+  /// radians.
+  std::optional<double> phaseReach;
 
   /// Of kernels; empty where there are none.
   std::vector<std::string> operations;
@@ -74,11 +80,16 @@ struct SchemeFacts {
 
 /// Gathers the facts of a scheme; `interface` null: it has no kernels (yet).
 /// `length` is that of the counts.
-SchemeFacts gatherFacts(SchemeOp scheme, InterfaceOp interface, int64_t length);
+SchemeFacts gatherFacts(SchemeOp scheme, InterfaceOp interface, int64_t length,
+                        bool f32Reference);
 
 /// Largest error of the phase of a turn at a position, in radians: a frequency
 /// is a multiple of 2^-64 turns, so it is off by 2^-65 at most.
 double getPhaseError(double position);
+
+/// The same of a phase that is the f32 product of position and frequency: the
+/// three are rounded, but a position of up to 2^24 is not.
+double getRoundedPhaseError(double position, double frequency);
 
 } // namespace torsor
 

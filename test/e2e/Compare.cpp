@@ -79,11 +79,13 @@ std::string compare(const RunResult &result, const Output &reference,
       for (int64_t n = 0; n < run.queryLength; ++n) {
         int64_t token = run.queryStart + n;
         double reach = scale * norm(problem.q, run.queryRow, h, token) * keys;
-        double dz = reach * (2 * u + (width / 8.0 + 24) * u32) +
-                    32 * u32 * (reach + magnitude.bias);
+        double dz =
+            reach * (2 * magnitude.roundings * u + (width / 8.0 + 24) * u32) +
+            32 * u32 * (reach + magnitude.bias);
         double sums = (run.keyLength / 8.0 + 40) * u32;
-        double bound =
-            vmax * (2 * std::expm1(dz + u + 16 * u32) + sums + u) + 1e-37;
+        double bound = vmax * (2 * std::expm1(dz + u + 16 * u32) + sums +
+                               magnitude.results * u) +
+                       1e-37;
         int64_t at =
             (run.queryRow * problem.heads + h) * reference.shape[2] + token;
         for (int64_t c = 0; c < values; ++c) {

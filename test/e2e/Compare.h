@@ -12,6 +12,10 @@ namespace torsor::test {
 struct Magnitude {
   double scale = 0; ///< 0: 1 / sqrt(D).
   double bias = 0;
+  /// How often an acted lane is rounded to the storage type.
+  double roundings = 1;
+  /// How often a result is: once more where parts are stored and merged.
+  double results = 1;
 };
 
 /// Compares results with the reference's on the same rounded call. "" if all
@@ -20,12 +24,13 @@ struct Magnitude {
 /// The bound, u being the unit roundoff of the storage type, u32 that of f32:
 ///  - logit: what is acted on is rounded to the storage type once on either
 ///    side, so by Cauchy-Schwarz |dz| <= scale |q| |k| (2 u + (D / 8 + 24) u32)
+///    (6 u with phases as other libraries round them, which round three times)
 ///    (rotation, cos and sin, sums in at least 8 lanes), and 32 u32 (|z| +
 ///    |bias|) for the terms behind the score;
 ///  - weights: exp to a few u32 and, before they meet v, one rounding to the
 ///    storage type: e = |dz| + u + 16 u32, so |do| <= 2 (exp(e) - 1) max |v|;
 ///  - sums of n terms in 8 lanes and the division: (n / 8 + 40) u32 max |v|;
-///  - the result's own rounding: u max |v|.
+///  - the result's own rounding: u max |v|, and that of stored parts.
 /// The LSE has no rounding to the storage type: |dz| + (n / 8 + 40) u32 and
 /// 8 u32 of its size.
 std::string compare(const RunResult &result, const Output &reference,

@@ -8,6 +8,7 @@ Compiled compileBoth(const std::string &source, KernelOptions options,
                      std::string &error) {
   Compiled result;
   result.dtype = options.dtype;
+  result.f32Reference = options.f32Reference;
   SourceOptions check;
   check.scheme = options.scheme;
   check.settings = options.settings;
@@ -23,6 +24,7 @@ Compiled compileBoth(const std::string &source, KernelOptions options,
 std::string differential(const Compiled &compiled, const Problem &problem,
                          const RunOptions &run, Magnitude magnitude) {
   Problem rounded = compiled.kernel->rounded(problem);
+  rounded.f32Phases = compiled.f32Reference;
   mlir::ModuleOp module = compiled.module.module.get();
   auto reference = evaluate(*module.getOps<SchemeOp>().begin(), rounded);
   if (!reference)

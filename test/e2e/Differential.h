@@ -13,6 +13,7 @@ struct Compiled {
   std::unique_ptr<Kernel> kernel;
   SchemeModule module;
   torsor_dtype dtype = TORSOR_F32;
+  bool f32Reference = false;
 };
 
 /// Null kernel: `error` says why.

@@ -21,16 +21,32 @@ struct KernelOptions {
   int64_t head = 0, value = 0;
   torsor_dtype dtype = TORSOR_F32;
   std::string target; ///< "": this machine.
+  bool f32Reference = false;
+};
+
+/// How a cache lies. The slots of a row, or of a page where it is paged; 0: as
+/// many as the keys need.
+struct CacheForm {
+  torsor_layout layout = TORSOR_CONTIGUOUS;
+  int64_t slots = 0;
+  int64_t pinned = 0;
+  int64_t turns = 0; ///< How often a ring has turned before the first key.
 };
 
 /// How a call is made.
 struct RunOptions {
+  /// STEP: all keys but the queries' are appended before.
   torsor_op op = TORSOR_ATTEND;
   Layout layout = Layout::Dense;
   int64_t threads = 1;
   /// 0: fresh keys. Else keys go through a cache, appended in pieces of so
   /// many tokens.
   int64_t appended = 0;
+  CacheForm cache = {};
+  /// 0: the keys in one piece. Else in so many, cut by chance, some of them
+  /// empty, whose results are merged.
+  int64_t parts = 0;
+  uint64_t seed = 1;
 };
 
 struct RunResult {

@@ -6,7 +6,9 @@
 
 #include <cmath>
 #include <cstring>
-#include <limits>
+#include <new>
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace torsor::test {
 
@@ -106,6 +108,21 @@ static void forEach(const std::vector<int64_t> &shape, const int64_t *strides,
   }
 }
 
+/// Bytes that end where a page begins that cannot be read, behind another one.
+static std::shared_ptr<char> guarded(int64_t bytes, char *&start) {
+  int64_t page = sysconf(_SC_PAGESIZE);
+  int64_t whole = (bytes + page - 1) / page * page, all = whole + 2 * page;
+  void *mapped =
+      mmap(nullptr, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED)
+    throw std::bad_alloc();
+  char *first = static_cast<char *>(mapped);
+  if (whole)
+    mprotect(first + page, whole, PROT_READ | PROT_WRITE);
+  start = first + page + whole - bytes;
+  return {first, [=](char *memory) { munmap(memory, all); }};
+}
+
 static TypedTensor allocate(const std::vector<int64_t> &shape,
                             torsor_dtype dtype, Layout layout) {
   TypedTensor result;
@@ -127,17 +144,28 @@ static TypedTensor allocate(const std::vector<int64_t> &shape,
     offset = 11;
     count = shape[0] * row;
   }
+  if (shape.size() != 4 && !shape.empty() && layout == Layout::Padded) {
+    for (size_t axis = shape.size() - 1; axis-- > 0;)
+      strides[axis] = strides[axis + 1] * shape[axis + 1] + 3;
+    offset = 5;
+    count = strides[0] * shape[0] + 3;
+  }
   for (size_t axis = 0; axis < shape.size(); ++axis) {
     t.shape[axis] = shape[axis];
     t.strides[axis] = strides[axis];
   }
   int64_t bytes = bytesOf(dtype);
-  result.memory =
-      std::make_shared<std::vector<char>>((count + offset + 16) * bytes + 64);
+  char *start = nullptr;
+  if (layout == Layout::Guarded) {
+    result.memory = guarded(count * bytes, start);
+  } else {
+    int64_t size = (count + offset + 16) * bytes + 64;
+    result.memory = {new char[size](), std::default_delete<char[]>()};
+    start = result.memory.get();
+    start += (64 - reinterpret_cast<uintptr_t>(start) % 64) % 64;
+  }
   bool real = dtype == TORSOR_F32 || dtype == TORSOR_F64 ||
               dtype == TORSOR_BF16 || dtype == TORSOR_F16;
-  char *start = result.memory->data();
-  start += (64 - reinterpret_cast<uintptr_t>(start) % 64) % 64;
   for (int64_t n = 0; real && n < count + offset; ++n)
     store(start + n * bytes, dtype, std::nan(""), 0);
   t.data = start + offset * bytes;

@@ -16,14 +16,15 @@ namespace torsor::test {
 enum class Layout {
   Dense,      ///< In this order.
   TokenMajor, ///< [rows, tokens, heads, width]
-  Padded      ///< Gaps around every axis, filled with NaN; an odd offset.
+  Padded,     ///< Gaps around every axis, filled with NaN; an odd offset.
+  Guarded     ///< Dense, between pages that must not be touched.
 };
 
 /// A tensor with its memory.
 struct TypedTensor {
   torsor_tensor tensor = {};
   Layout layout = Layout::Dense;
-  std::shared_ptr<std::vector<char>> memory;
+  std::shared_ptr<char> memory;
 
   /// The element at an offset in elements.
   double at(int64_t offset) const;

@@ -296,6 +296,7 @@ void torsor::addBenchCommand(CLI::App &app) {
       "same run, since\nclock rates drift. One thread is timed by its CPU "
       "time.");
   addSourceOptions(*command, options->source);
+  addArithmeticOption(*command, options->source);
   command->add_option("--kernel", options->kernel, "prefill or decode")
       ->check(CLI::IsMember({"prefill", "decode"}))
       ->capture_default_str();

@@ -86,6 +86,7 @@ void torsor::addCompileCommand(CLI::App &app) {
       "says), each whole or not at all, and prints\ntheir names. The object "
       "needs libtorsor and libm, nothing else. See torsor.h.");
   addSourceOptions(*command, options->source);
+  addArithmeticOption(*command, options->source);
   command
       ->add_option("-o,--output", options->prefix,
                    "PREFIX of the files; by default the name of the source "

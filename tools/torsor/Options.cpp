@@ -56,6 +56,15 @@ void torsor::addSourceOptions(CLI::App &command, SourceOptions &options) {
   command.add_flag("--timing", options.timing, "")->group(""); // hidden
 }
 
+void torsor::addArithmeticOption(CLI::App &command, SourceOptions &options) {
+  command.add_flag(
+      "--f32-reference", options.f32Reference,
+      "Round phases as other libraries do, for parity with them: the f32 "
+      "product of time and frequency, cos, sin and the turned lanes rounded "
+      "to the type of q and k. Off by 0.01 radians at 100 000 tokens; a "
+      "cache written with it is read with it alone");
+}
+
 std::pair<int64_t, int64_t> torsor::parseHeads(const std::string &text) {
   auto parse = [&](llvm::StringRef part) -> int64_t {
     int64_t value = 0;
@@ -108,6 +117,7 @@ torsor::startCompilation(const SourceOptions &options, CompileOptions compile) {
   compile.check.head = compile.kernel.head = options.head;
   compile.check.value = compile.kernel.value = options.value;
   compile.check.layers = options.layers;
+  compile.kernel.f32Reference = options.f32Reference;
   compile.remarks |= options.remarks;
   compile.warningsAreErrors = options.warningsAreErrors;
   compile.timing = options.timing;

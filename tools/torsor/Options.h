@@ -24,12 +24,16 @@ struct SourceOptions {
   std::string prelude;
   std::string color;
   bool remarks = false, warningsAreErrors = false;
+  bool f32Reference = false;
   bool timing = false; // for Torsor's developers
 };
 
 /// Adds FILE, --scheme, --set, --head-width, --value-width and what goes with
 /// them.
 void addSourceOptions(CLI::App &command, SourceOptions &options);
+
+/// Adds --f32-reference.
+void addArithmeticOption(CLI::App &command, SourceOptions &options);
 
 /// Parses `8/2` or `8`: heads of queries and of keys. Throws a usage failure.
 std::pair<int64_t, int64_t> parseHeads(const std::string &text);

@@ -128,7 +128,7 @@ Array Runner::reference(Array &referenceLse) {
   finishStep(*compilation, options.source);
   Array result;
   runReference(*module.getOps<SchemeOp>().begin(), inputs, result,
-               referenceLse);
+               referenceLse, options.source.f32Reference);
   return result;
 }
 
@@ -248,6 +248,7 @@ void torsor::addRunCommand(CLI::App &app) {
       "--out o.npy --compare\nOpen widths are taken from the arrays. Compiled "
       "code is kept in ~/.cache/torsor.");
   addSourceOptions(*command, options->source);
+  addArithmeticOption(*command, options->source);
   command
       ->add_option("--kernel", options->kernel,
                    "prefill: many queries; decode: few queries against keys "

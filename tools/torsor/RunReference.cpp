@@ -19,8 +19,7 @@ static double readElement(const torsor_tensor &tensor, int64_t offset) {
   return one.at(0);
 }
 
-/// A compact copy: integers stay integers, all else becomes f64.
-static HostArray toHost(const torsor_tensor &tensor) {
+HostArray torsor::toHost(const torsor_tensor &tensor) {
   std::vector<int64_t> shape(tensor.shape, tensor.shape + tensor.rank);
   int64_t count = 1;
   for (int64_t extent : shape)
@@ -62,8 +61,9 @@ static Array fromReals(std::vector<int64_t> shape,
 }
 
 void torsor::runReference(SchemeOp scheme, const RunInputs &inputs, Array &o,
-                          Array &lse) {
+                          Array &lse, bool f32Phases) {
   Problem problem;
+  problem.f32Phases = f32Phases;
   problem.heads = inputs.heads;
   problem.groups = inputs.groups;
   problem.q = toHost(inputs.q.tensor());

@@ -3,16 +3,20 @@
 #ifndef TORSOR_TOOLS_TORSOR_RUNREFERENCE_H
 #define TORSOR_TOOLS_TORSOR_RUNREFERENCE_H
 
+#include "reference/HostArray.h"
 #include "tools/torsor/RunInputs.h"
 
 namespace torsor {
 
 class SchemeOp;
 
+/// A compact copy: integers stay integers, all else becomes f64.
+HostArray toHost(const torsor_tensor &tensor);
+
 /// Evaluates the scheme in f64 on what the kernel reads. `o` and `lse` become
 /// f64 arrays. Throws a Failure.
 void runReference(SchemeOp scheme, const RunInputs &inputs, Array &o,
-                  Array &lse);
+                  Array &lse, bool f32Phases);
 
 } // namespace torsor
 

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// STEP and MERGE of every scheme against the reference of the whole call.
+#include "test/e2e/Differential.h"
+#include "test/e2e/Schemes.h"
+
+#include <gtest/gtest.h>
+#include <tuple>
+
+using namespace torsor;
+using namespace torsor::test;
+
+namespace {
+
+using SchemeParam = std::tuple<SchemeCase, torsor_dtype>;
+
+std::string nameOfParam(const testing::TestParamInfo<SchemeParam> &info) {
+  return std::string(std::get<0>(info.param).name) + "_" +
+         nameOf(std::get<1>(info.param));
+}
+
+Compiled compileCase(const SchemeCase &scheme, int64_t width,
+                     torsor_dtype dtype) {
+  KernelOptions options;
+  options.head = options.value = width;
+  options.dtype = dtype;
+  std::string error;
+  Compiled compiled = compileBoth(scheme.source(width), options, error);
+  EXPECT_TRUE(compiled.kernel) << scheme.source(width) << "\n" << error;
+  return compiled;
+}
+
+/// Queries are among the keys, so that a step can bring both.
+std::vector<ShapeCase> stepShapes() {
+  std::vector<ShapeCase> shapes = {
+      {"first_token", 2, 1, {{1, 1}}},
+      {"prompt", 4, 2, {{70, 70}}, Layout::Padded},
+      {"speculation", 6, 2, {{5, 300}}, Layout::TokenMajor},
+      {"ragged",
+       4,
+       2,
+       {{1, 90}, {7, 7}, {0, 12}, {3, 41}},
+       Layout::Dense,
+       true},
+      {"rows", 2, 2, {{1, 17}, {1, 600}, {20, 64}}, Layout::Padded},
+      {"far_away", 2, 1, {{4, 45}}}};
+  shapes.back().firstKey = 1000000;
+  for (ShapeCase &shape : shapes) {
+    shape.op = TORSOR_STEP;
+    shape.threads = 2;
+    shape.appended = 33;
+  }
+  return shapes;
+}
+
+class StepTest : public testing::TestWithParam<SchemeParam> {};
+INSTANTIATE_TEST_SUITE_P(
+    All, StepTest,
+    testing::Combine(testing::ValuesIn(schemeCases()),
+                     testing::Values(TORSOR_F32, TORSOR_BF16, TORSOR_F16)),
+    nameOfParam);
+
+// A step is, to the bit, an append and attention over the cache.
+TEST_P(StepTest, AgreesWithTheReferenceAndWithTwoCalls) {
+  auto [scheme, dtype] = GetParam();
+  Compiled compiled = compileCase(scheme, 24, dtype);
+  ASSERT_TRUE(compiled.kernel);
+  uint64_t seed = 1;
+  for (const ShapeCase &shape : stepShapes()) {
+    Random random(seed++);
+    Problem problem = makeCall(shape, 24, 24, random);
+    scheme.fill(problem, random);
+    RunOptions run{shape.op, shape.layout, shape.threads, shape.appended};
+    EXPECT_EQ(differential(compiled, problem, run, scheme.magnitude(24)), "")
+        << shape.name;
+    Problem rounded = compiled.kernel->rounded(problem);
+    RunResult step = compiled.kernel->run(rounded, run);
+    run.op = TORSOR_ATTEND;
+    RunResult apart = compiled.kernel->run(rounded, run);
+    EXPECT_EQ(largestDifference(step.o, apart.o), 0) << shape.name;
+    EXPECT_EQ(largestDifference(step.lse, apart.lse), 0) << shape.name;
+  }
+}
+
+class MergeTest : public testing::TestWithParam<SchemeParam> {};
+INSTANTIATE_TEST_SUITE_P(
+    All, MergeTest,
+    testing::Combine(testing::ValuesIn(schemeCases()),
+                     testing::Values(TORSOR_F32, TORSOR_BF16, TORSOR_F16)),
+    nameOfParam);
+
+// The keys in parts, some of them empty, fresh and cached; the sink counts
+// once, and not at all where the merged result is a part itself.
+TEST_P(MergeTest, AgreesWithTheReferenceOfTheWhole) {
+  auto [scheme, dtype] = GetParam();
+  Compiled compiled = compileCase(scheme, 24, dtype);
+  ASSERT_TRUE(compiled.kernel);
+  Magnitude magnitude = scheme.magnitude(24);
+  magnitude.results = 2;
+  const char *names[] = {
+      "one",          "no_keys",      "odd",      "prime",  "decode_batch",
+      "padded_batch", "ragged_batch", "far_away", "cached", "cached_prefill"};
+  uint64_t seed = 1;
+  for (const ShapeCase &shape : shapeCases()) {
+    if (llvm::none_of(names, [&](const char *name) {
+          return name == std::string(shape.name);
+        }))
+      continue;
+    for (int64_t parts : {1, 2, 5})
+      for (bool partial : {false, true}) {
+        Random random(seed++);
+        Problem problem = makeCall(shape, 24, 24, random);
+        scheme.fill(problem, random);
+        for (SequenceRun &run : problem.sequences)
+          run.partial = partial;
+        RunOptions run{shape.op, shape.layout, shape.threads, shape.appended};
+        run.parts = parts;
+        run.seed = seed;
+        // What sums over the keys between cannot be cut, and must say so.
+        std::string error = differential(compiled, problem, run, magnitude);
+        if (isUnsupported(error))
+          continue;
+        EXPECT_EQ(error, "") << shape.name << ", " << parts << " parts"
+                             << (partial ? ", partial" : "");
+      }
+  }
+}
+
+} // namespace
