@@ -3,6 +3,7 @@
 #include "codegen/Codegen.h"
 
 #include "codegen/Descriptor.h"
+#include "codegen/Emulate.h"
 #include "codegen/cpu/Append.h"
 #include "codegen/cpu/Decode.h"
 #include "codegen/cpu/Merge.h"
@@ -98,6 +99,11 @@ private:
       return info;
     };
     for (Operation &op : function.getBody().front()) {
+      if (auto scan = dyn_cast<ScanOp>(op)) {
+        if (failed(checkRegion(scan.getTerm())))
+          return failure();
+        kernel.scans.push_back(scan);
+      }
       if (auto attention = dyn_cast<AttentionOp>(op)) {
         bool tiled = attention.getPlan().getForm() == PlanForm::Tiled;
         return with(attention, tiled ? emitPrefill : emitDecode);
@@ -175,6 +181,8 @@ FailureOr<SmallVector<char>> compileToObject(ModuleOp module,
       translate(*emitted, llvmContext, *machine);
   if (!code)
     return module.emitError("internal: no translation to LLVM IR");
+  if (llvm::any_of(targets, [](const Target *t) { return t->isEmulated; }))
+    emulateMissing(*code);
   addModuleConstant(*code, options.name, info, options.entry);
   step = timing.nest("optimise");
   optimise(*code, *machine, options.sanitizers);

@@ -6,6 +6,9 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -61,6 +64,28 @@ std::unique_ptr<llvm::Module> translate(mlir::ModuleOp module,
   return code;
 }
 
+/// LLVM's thread sanitizer passes over what is wider than 16 bytes, which most
+/// of a kernel's accesses are: says them as ranges.
+static void reportWideAccesses(llvm::Function &function) {
+  llvm::Module &module = *function.getParent();
+  for (llvm::Instruction &op : llvm::instructions(function)) {
+    const llvm::Value *pointer = llvm::getLoadStorePointerOperand(&op);
+    if (!pointer)
+      continue;
+    llvm::TypeSize bytes =
+        module.getDataLayout().getTypeStoreSize(llvm::getLoadStoreType(&op));
+    if (bytes.isScalable() || bytes.getFixedValue() <= 16)
+      continue;
+    llvm::IRBuilder<> b(&op);
+    llvm::FunctionCallee report = module.getOrInsertFunction(
+        llvm::isa<llvm::StoreInst>(op) ? "__tsan_write_range"
+                                       : "__tsan_read_range",
+        b.getVoidTy(), b.getPtrTy(), b.getInt64Ty());
+    b.CreateCall(report, {const_cast<llvm::Value *>(pointer),
+                          b.getInt64(bytes.getFixedValue())});
+  }
+}
+
 static void instrument(llvm::ModulePassManager &passes, Sanitizers sanitizers) {
   if (sanitizers.address)
     passes.addPass(llvm::AddressSanitizerPass(llvm::AddressSanitizerOptions()));
@@ -97,6 +122,10 @@ void optimise(llvm::Module &code, llvm::TargetMachine &machine,
       passes, "function(early-cse<memssa>,loop-mssa(licm))"));
   instrument(passes, sanitizers);
   passes.run(code, modules);
+  if (sanitizers.thread)
+    for (llvm::Function &function : code)
+      if (function.hasFnAttribute(llvm::Attribute::SanitizeThread))
+        reportWideAccesses(function);
 }
 
 namespace {

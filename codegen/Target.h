@@ -23,6 +23,8 @@ struct Target {
   bool hasScalef;                 // vscalefps
   bool hasDotBf16;                // vdpbf16ps, vcvtneps2bf16
   llvm::ArrayRef<uint32_t> needs; // TORSOR_X86_64_V3, …
+  /// `cpu` lacks instructions that the flags promise: see Emulate.h.
+  bool isEmulated = false;
 
   int64_t panel() const { return lanes * vectorTile; }
 };
@@ -30,7 +32,9 @@ struct Target {
 /// All levels, the best first.
 llvm::ArrayRef<Target> getTargets();
 
-/// The level of that name, or null.
+/// The level of that name, or null. Those with AVX-512 also exist as
+/// "<name>/emulated": the same code, sixteen lanes and all, for machines
+/// without; for tests.
 const Target *findTarget(llvm::StringRef name);
 
 /// The best level that this machine runs, or null.

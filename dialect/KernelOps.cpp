@@ -21,25 +21,129 @@ bool isSlotType(Type type) {
          type.isF32() || type.isF64();
 }
 
+/// Norms, gains by lane, sums over paths, vectors added to values, divisors.
+LogicalResult verifyExtras(AttentionOp op, ArrayRef<Type> rows,
+                           ArrayRef<Type> pair) { // attention R4, R5
+  auto isTable = [&](int64_t number) {
+    return number >= 0 && number < int64_t(op.getTables().size());
+  };
+  SmallVector<int64_t> tables;
+  if (auto norm = op.getNorm())
+    for (int64_t number : {norm->getQ(), norm->getK()})
+      if (number != -1)
+        tables.push_back(number);
+  for (auto number :
+       {op.getLaneGainQ(), op.getLaneGainK(), op.getValueTable()})
+    if (number)
+      tables.push_back(int64_t(*number));
+  for (int64_t number : tables)
+    if (!isTable(number))
+      return op.emitOpError("table ") << number << " does not exist";
+  if (!op.getDivide().empty() && !op.getLinear())
+    return op.emitOpError("'divide' stands with 'linear' only");
+  if (op.getValueRow().empty() != !op.getValueTable())
+    return op.emitOpError("'value_row' and 'value_table' stand together");
+  Builder b(op.getContext());
+  Type f32 = b.getF32Type();
+  SmallVector<Type> scored = {f32}, divided = {f32};
+  scored.append(pair.begin(), pair.end());
+  divided.append(rows.begin(), rows.end());
+  for (auto [region, name, arguments, result] :
+       {std::tuple(&op.getPath(), "path", ArrayRef<Type>(scored), f32),
+        std::tuple(&op.getValueRow(), "value_row", pair,
+                   Type(b.getI32Type())),
+        std::tuple(&op.getDivide(), "divide", ArrayRef<Type>(divided), f32)}) {
+    if (region->empty())
+      continue;
+    if (region->getArgumentTypes() != TypeRange(arguments))
+      return op.emitOpError("region '")
+             << name << "' must take the indices and slots that it may read";
+    SmallVector<Type> results = yielded(*region);
+    bool one = region == &op.getPath() || results.size() == 1;
+    if (results.empty() || !one ||
+        !llvm::all_of(results, [&](Type type) { return type == result; }))
+      return op.emitOpError("region '") << name << "' must yield " << result;
+  }
+  return success();
+}
+
+LogicalResult verifyLanes(AttentionOp op, BlockAttr block) { // attention R6
+  PairsAttr at = block.getLanes();
+  bool paired = block.getKind() == BlockKind::Turn ||
+                block.getKind() == BlockKind::Jordan;
+  int64_t width = cast<MemRefType>(op.getQ().getType()).getShape().back();
+  int64_t reach = (at.getCount() - 1) * at.getStep();
+  int64_t links =
+      paired ? (block.getOrder() - 1) * (at.getSecond() - at.getFirst()) : 0;
+  auto isLane = [&](int64_t lane) { return lane >= 0 && lane < width; };
+  if (at.getCount() == 0)
+    return success();
+  bool fits = at.getCount() >= 1 && isLane(at.getFirst()) &&
+              isLane(at.getFirst() + reach) &&
+              (!paired || at.getSecond() != at.getFirst()) &&
+              ((at.getSecond() < 0 && !paired) ||
+               (isLane(at.getSecond()) && isLane(at.getSecond() + reach))) &&
+              isLane(at.getFirst() + links) &&
+              isLane(at.getFirst() + links + reach);
+  if (fits && (block.getKind() != BlockKind::Jordan || block.getOrder() >= 2))
+    return success();
+  return op.emitOpError("a block leaves the lanes of the head: ") << block;
+}
+
 LogicalResult verifyBlock(AttentionOp op, BlockAttr block, ArrayRef<Type> rows,
                           ArrayRef<Type> columns) { // attention R2
   auto isTime = [](ArrayRef<Type> slots, int64_t slot) {
     return slot >= 0 && slot < int64_t(slots.size()) &&
            (slots[slot].isInteger(64) || slots[slot].isF64());
   };
-  if (block.getKind() == BlockKind::Zero)
+  auto isTable = [&](int64_t number, TableSource *source = nullptr) {
+    if (number < 0 || number >= int64_t(op.getTables().size()))
+      return false;
+    auto info = dyn_cast<TableAttr>(op.getTableInfo()[number]);
+    return !source || (info && info.getSource() == *source);
+  };
+  if (failed(verifyLanes(op, block)))
+    return failure();
+  bool hasVectors = block.getKind() == BlockKind::Plane ||
+                    block.getKind() == BlockKind::Basis;
+  if (hasVectors && !isTable(block.getVectors()))
+    return op.emitOpError("table ") << block.getVectors() << " does not exist";
+  if (!block.acts())
     return success();
-  if (!isTime(rows, block.getS()) || !isTime(columns, block.getT()))
+  TableSource scan = TableSource::Scan;
+  if (block.getFamily()) {
+    if (!isTable(block.getS(), &scan) || !isTable(block.getT(), &scan))
+      return op.emitOpError("the times of a family must be tables of a running "
+                            "sum, but they are ")
+             << block.getS() << " and " << block.getT();
+  } else if (!isTime(rows, block.getS()) || !isTime(columns, block.getT())) {
     return op.emitOpError("the times of a block must be slots of type i64 or "
                           "f64, but they are ")
            << block.getS() << " and " << block.getT();
-  if (block.getRates() < 0 ||
-      block.getRates() >= int64_t(op.getTables().size()))
+  }
+  if (!isTable(block.getRates()))
     return op.emitOpError("table ") << block.getRates() << " does not exist";
   return success();
 }
 
 } // namespace
+
+LogicalResult ScanOp::verify() {
+  ArrayRef<BlockArgument> arguments = getTerm().getArguments();
+  bool fits = arguments.size() == 6; // scan R1
+  for (auto [n, argument] : llvm::enumerate(arguments))
+    fits &= argument.getType().isInteger(64) ||
+            (n == 1 && argument.getType().isF64());
+  SmallVector<Type> terms = yielded(getTerm());
+  if (!fits || terms.empty() ||
+      !llvm::all_of(terms, [](Type type) { return type.isF64(); }))
+    return emitOpError("its term must take j, t, g, b, n and h and yield f64");
+  if (getTableInfo().size() != getTables().size()) // scan R2
+    return emitOpError("describes ")
+           << getTableInfo().size() << " tables, but has "
+           << getTables().size();
+  return success();
+}
 
 LogicalResult AttentionOp::verify() {
   SmallVector<Type> rows = yielded(getRows()), columns = yielded(getColumns());
@@ -69,6 +173,8 @@ LogicalResult AttentionOp::verify() {
     if (results.size() != 1 || results[0] != result)
       return emitOpError("region '") << name << "' must yield one " << result;
   }
+  if (failed(verifyExtras(*this, rows, pair)))
+    return failure();
   if (getTableInfo().size() != getTables().size()) // attention R3
     return emitOpError("describes ")
            << getTableInfo().size() << " tables, but has "

@@ -31,6 +31,101 @@ def Torsor_LookupOp : Torsor_Op<"lookup", [Pure]> {
   }];
 }
 
+def Torsor_ContentOp : Torsor_Op<"content", [Pure]> {
+  let summary = "Reads a lane of the vector of the region's own token.";
+  let description = [{
+    In `rows` of q, in `columns` of k; after the norm and before the action. The lane is clamped.
+  }];
+  let arguments = (ins I64:$lane);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$lane attr-dict";
+}
+
+def Torsor_RowDotOp : Torsor_Op<"row_dot", [Pure]> {
+  let summary = "Gives the dot product of q or k with a row of a table.";
+  let description = [{
+    The vector of the query or of the key, after the norm and before the action.
+    The table has axes "H" (or none), rows, lanes; with `by_lane` lanes, rows,
+    the rows filled up to whole vectors. Over pairs a back end may tabulate all
+    products of a token. The row is clamped.
+
+    - (R1) in `rows` the side is the query, in `columns` the key.
+  }];
+  let arguments = (ins Torsor_SideAttr:$side, AnyMemRef:$table,
+                       AnyTypeOf<[I64, I32]>:$row, I64Attr:$count,
+                       UnitAttr:$by_lane);
+  let results = (outs F32:$result);
+  let assemblyFormat = [{
+    $side $table `[` $row `<` $count `]` (`by_lane` $by_lane^)? attr-dict `:`
+    functional-type(operands, results)
+  }];
+}
+
+def Torsor_PathOp : Torsor_Op<"path", [Pure]> {
+  let summary = "Gives sum `number` over the path of a pair; in `logit` only.";
+  let arguments = (ins I64Attr:$number);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$number attr-dict";
+}
+
+// Between the levels: what form-kernels lifts out of pairs. `row` and `lane`
+// are torsor.counted, on which `element` depends.
+
+def Torsor_CountedOp : Torsor_Op<"counted", [Pure]> {
+  let summary = "Stands for the number that a loop over a table counts.";
+  let results = (outs I64:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def Torsor_TabulatedOp : Torsor_Op<"tabulated", [Pure]> {
+  let summary = "An element, by number, of a table that is filled once.";
+  let arguments = (ins I64:$index, I64:$row, F64:$element, I64Attr:$count);
+  let results = (outs F64:$result);
+  let assemblyFormat = "$index `of` $row `<` $count `:` $element attr-dict";
+}
+
+def Torsor_TableDotOp : Torsor_Op<"table_dot", [Pure]> {
+  let summary = "The dot product of q or k with a row of such a table.";
+  let arguments = (ins Torsor_SideAttr:$side, I64:$index, I64:$row, I64:$lane,
+                       F64:$element, I64Attr:$count);
+  let results = (outs F64:$result);
+  let assemblyFormat =
+      "$side $index `of` $row `<` $count `,` $lane `:` $element attr-dict";
+}
+
+def Torsor_PathTotalOp : Torsor_Op<"path_total", [Pure]> {
+  let summary = "A sum over the path whose term is one of a pair: the key's "
+                "token stands for each token between.";
+  let arguments = (ins F64:$term, UnitAttr:$after);
+  let results = (outs F64:$result);
+  let assemblyFormat = "$term (`after` $after^)? attr-dict";
+}
+
+def Torsor_ScanOp : Torsor_Op<"scan"> {
+  let summary = "Sums a clock over the keys of each sequence, before the kernel.";
+  let description = [{
+    Table `scan number` of the kernel: at each key the sum of `term` over the
+    keys with an index up to its own (below it if `exclusive`), in f64 and in
+    the order of the indices; at each query over the keys up to the query's
+    index. Keys with an index below 0 do not count. `term` takes the arguments
+    of `columns` and the query head, and yields one f64 for each member. With
+    `by_head` there is a sum for each query head.
+
+    - (R1) `term` takes j, t, g, b, n and h, and yields f64 alone.
+    - (R2) `table_info` describes each table.
+  }];
+  let arguments = (ins I64Attr:$number, AnyMemRef:$sequences,
+                       Variadic<AnyMemRef>:$tables, ArrayAttr:$table_info,
+                       UnitAttr:$exclusive, UnitAttr:$by_head);
+  let regions = (region SizedRegion<1>:$term);
+  let assemblyFormat = [{
+    $number `sequences` `(` $sequences `)` (`tables` `(` $tables^ `)`)?
+    `table_info` $table_info (`exclusive` $exclusive^)? (`by_head` $by_head^)?
+    attr-dict-with-keyword $term `:` type(operands)
+  }];
+  let hasVerifier = 1;
+}
+
 def Torsor_AttentionOp : Torsor_Op<"attention", [AttrSizedOperandSegments]> {
   let summary = "Attends: the fused kernel of one scheme.";
   let description = [{
@@ -42,6 +137,11 @@ def Torsor_AttentionOp : Torsor_Op<"attention", [AttrSizedOperandSegments]> {
 
     z is in log2 units. q is multiplied by `scale` (log2 e and the scheme's
     scale where nothing but a bias follows) and by the row slot `scale_slot`.
+    With `linear` z itself is the weight of v, o = sum of z v is divided by what
+    `divide` gives, if it is there, and LSE holds the sum of z.
+
+    `norm` comes before the action. `lane_gain_q`, `lane_gain_k`: numbers of
+    tables with one factor for each lane, behind the action.
 
     Operands: q [rows, H, tokens, D], k, v [rows, G, tokens, D | V], o
     [rows, H, tokens, V], lse f32 [rows, H, tokens]; sequences [count, 12]
@@ -51,14 +151,22 @@ def Torsor_AttentionOp : Torsor_Op<"attention", [AttrSizedOperandSegments]> {
     Regions, scalar, over numbered slots; all but rows and columns may be empty:
     - rows(i, s, h, b, n: i64; s may be f64): the row slots of query index i,
       position s, head h, sequence b, N = n.
-    - columns(j, t, g, b, n): the column slots.
+    - columns(j, t, g, b, n): the column slots; with `keys_by_head`, where keys
+      differ between the query heads of a group, columns(j, t, g, b, n, h).
     - init, mask, branch (i: i32, j: i32, row slots, column slots): f32, i1, i32.
     - logit (z: f32, i, j, row slots, column slots): f32.
+    - path (z, i, j, row slots, column slots): n times f32, the terms of sums
+      over the seen tokens from j to i, which `torsor.path` reads in `logit`.
+      `path_after`: one bit for each, whether the sum leaves j out.
+    - value_row (i, j, row slots, column slots): i32, the row of `value_table`
+      (axes "H" or none, rows, V) that is added to v.
+    - divide (sum: f32, row slots): f32.
     - toeplitz (age: i64, h, b, n: i64): f32, an accumulator start that depends
       on i - j alone (by position where `by_position`) and stands in place of
       `init`; a back end may tabulate it.
     - tile (i0, i1, j0, j1: i64, then low and high of each row slot and of each
-      column slot): (some, all: i1). What the maps cannot say about the box.
+      column slot): (some, all: i1), and with `branch` the least and the
+      greatest branch of the box (i64). What the maps cannot say about it.
 
     `visible`: key indices outside the union of these intervals are hidden from
     all queries of the tile. `full`: those inside one of them are seen by all.
@@ -69,6 +177,9 @@ def Torsor_AttentionOp : Torsor_Op<"attention", [AttrSizedOperandSegments]> {
       take i32, i32 and then exactly the slots.
     - (R2) block times are slots of type i64 or f64.
     - (R3) `table_info` describes each table.
+    - (R6) blocks stay within the lanes of a head.
+    - (R4) tables of norms, gains and values exist.
+    - (R5) `divide` stands with `linear` only; `value_row` with `value_table`.
   }];
   let arguments = (ins AnyMemRef:$q, AnyMemRef:$k, AnyMemRef:$v, AnyMemRef:$o,
                        Optional<AnyMemRef>:$lse, AnyMemRef:$sequences,
@@ -77,10 +188,18 @@ def Torsor_AttentionOp : Torsor_Op<"attention", [AttrSizedOperandSegments]> {
                        ArrayAttr:$visible, ArrayAttr:$full,
                        UnitAttr:$by_position, OptionalAttr<F64Attr>:$scale,
                        OptionalAttr<I64Attr>:$scale_slot,
-                       OptionalAttr<I64Attr>:$sink_slot, Torsor_CpuPlan:$plan);
+                       OptionalAttr<I64Attr>:$sink_slot, Torsor_CpuPlan:$plan,
+                       OptionalAttr<Torsor_Norm>:$norm,
+                       OptionalAttr<I64Attr>:$lane_gain_q,
+                       OptionalAttr<I64Attr>:$lane_gain_k, UnitAttr:$linear,
+                       OptionalAttr<I64Attr>:$value_table,
+                       DefaultValuedOptionalAttr<I64Attr, "0">:$path_after,
+                       UnitAttr:$keys_by_head);
   let regions = (region SizedRegion<1>:$rows, SizedRegion<1>:$columns,
                         AnyRegion:$branch, AnyRegion:$init, AnyRegion:$toeplitz,
-                        AnyRegion:$logit, AnyRegion:$mask, AnyRegion:$tile);
+                        AnyRegion:$path, AnyRegion:$logit, AnyRegion:$mask,
+                        AnyRegion:$tile, AnyRegion:$value_row,
+                        AnyRegion:$divide);
   let assemblyFormat = [{
     `q` `(` $q `)` `k` `(` $k `)` `v` `(` $v `)` `o` `(` $o `)`
     (`lse` `(` $lse^ `)`)? `sequences` `(` $sequences `)` `acted` `(` $acted `)`
@@ -90,7 +209,8 @@ def Torsor_AttentionOp : Torsor_Op<"attention", [AttrSizedOperandSegments]> {
     (`scale_slot` $scale_slot^)? (`sink_slot` $sink_slot^)? `plan` $plan
     attr-dict-with-keyword
     `rows` $rows `columns` $columns (`branch` $branch^)? (`init` $init^)?
-    (`toeplitz` $toeplitz^)? (`logit` $logit^)? (`mask` $mask^)? (`tile` $tile^)?
+    (`toeplitz` $toeplitz^)? (`path` $path^)? (`logit` $logit^)?
+    (`mask` $mask^)? (`tile` $tile^)? (`value_row` $value_row^)? (`divide` $divide^)?
     `:` type(operands)
   }];
   let hasVerifier = 1;
@@ -101,13 +221,15 @@ def Torsor_AppendOp : Torsor_Op<"append"> {
   let description = [{
     New tokens are addressed as queries: k [rows, G, tokens, D],
     v [rows, G, tokens, V]. `columns` gives their slots, `blocks` what acts on
-    k (none for a contract of raw keys). Passive lanes and v are copied bit for
+    k (none for a contract of raw keys), `norm` and `lane_gain_k` what comes
+    before and behind. Passive lanes and v are copied bit for
     bit where the types agree.
   }];
   let arguments = (ins AnyMemRef:$k, AnyMemRef:$v, AnyMemRef:$k_cache,
                        AnyMemRef:$v_cache, AnyMemRef:$sequences,
                        Variadic<AnyMemRef>:$tables, ArrayAttr:$table_info,
-                       ArrayAttr:$blocks);
+                       ArrayAttr:$blocks, OptionalAttr<Torsor_Norm>:$norm,
+                       OptionalAttr<I64Attr>:$lane_gain_k);
   let regions = (region SizedRegion<1>:$columns);
   let assemblyFormat = [{
     `k` `(` $k `)` `v` `(` $v `)` `into` `(` $k_cache `,` $v_cache `)`
@@ -121,17 +243,19 @@ def Torsor_MergeOp : Torsor_Op<"merge", [AttrSizedOperandSegments]> {
   let summary = "Joins partial results by their LSE and adds the sink once.";
   let description = [{
     `rows` gives the row slots (the sink among them); parts are those of the
-    call.
+    call. With `linear` the parts and what their LSE holds are summed, and the
+    sum is divided by `divide` as in attention.
   }];
   let arguments = (ins AnyMemRef:$o, Optional<AnyMemRef>:$lse,
                        AnyMemRef:$sequences, Variadic<AnyMemRef>:$tables,
-                       ArrayAttr:$table_info, OptionalAttr<I64Attr>:$sink_slot);
-  let regions = (region SizedRegion<1>:$rows);
+                       ArrayAttr:$table_info, OptionalAttr<I64Attr>:$sink_slot,
+                       UnitAttr:$linear);
+  let regions = (region SizedRegion<1>:$rows, AnyRegion:$divide);
   let assemblyFormat = [{
     `o` `(` $o `)` (`lse` `(` $lse^ `)`)? `sequences` `(` $sequences `)`
     (`tables` `(` $tables^ `)`)? `table_info` $table_info
     (`sink_slot` $sink_slot^)? attr-dict-with-keyword
-    `rows` $rows `:` type(operands)
+    `rows` $rows (`divide` $divide^)? `:` type(operands)
   }];
 }
 

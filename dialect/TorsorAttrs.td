@@ -23,9 +23,28 @@ def Torsor_Block : Torsor_Attr<"Block", "block"> {
   let description = [{
     `rates` is the number of the table with one rate per pair, the first at
     `rate_offset` of its last axis: turns per unit of the clock as 64-bit fixed
-    point for `turn`. `s` and `t` are the row slot and the column slot with the
-    time (i64 of an integer clock, f64 of a real one). `gain_q`, `gain_k`
-    multiply the acted lanes of q and of k. `keys` says where keys are acted on.
+    point for `turn` and `plane`, the log2 of the growth for `decay`, the couple
+    of a chain for `jordan`. `s` and `t` are the row slot and the column slot
+    with the time (i64 of an integer clock, f64 of a real one); with `family`
+    they are the numbers of the tables of a running sum on either side, whose
+    member `member` + p is the time of pair p. `gain_q`, `gain_k` multiply the
+    acted lanes of q and of k. `keys` says where keys are acted on.
+
+    With the time t (s for q):
+
+    - zero: nothing but the gains.
+    - turn: each pair (x, y) turns by t rate.
+    - decay: k 2^(t rate), q 2^(-s rate).
+    - jordan: chain p links the lanes first + p step + l (second - first),
+      0 <= l < `order`; N has ones above the diagonal: k exp(t couple N),
+      q exp(-s couple N)^T.
+    - plane: turns by t rate from e1 to e2, two unit vectors over all lanes that
+      the table `vectors` holds one behind the other (f32).
+    - basis: all lanes x of q and k become M^T x, M the square table `vectors`.
+
+    Blocks of a list act in its order; other blocks than `basis` commute. decay
+    and jordan grow with the time: a back end must take it from a near anchor,
+    the same for q and k.
   }];
   let parameters = (ins
     EnumParameter<Torsor_BlockKind>:$kind,
@@ -37,9 +56,21 @@ def Torsor_Block : Torsor_Attr<"Block", "block"> {
     DefaultValuedParameter<"::mlir::FloatAttr", "::mlir::FloatAttr()">:$gain_q,
     DefaultValuedParameter<"::mlir::FloatAttr", "::mlir::FloatAttr()">:$gain_k,
     DefaultValuedParameter<"::torsor::KeyPlace",
-                           "::torsor::KeyPlace::Packing">:$keys);
+                           "::torsor::KeyPlace::Packing">:$keys,
+    DefaultValuedParameter<"int64_t", "1">:$order,
+    DefaultValuedParameter<"int64_t", "-1">:$vectors,
+    DefaultValuedParameter<"bool", "false">:$family,
+    DefaultValuedParameter<"int64_t", "0">:$member);
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{
+    /// Acts at a time.
+    bool acts() const {
+      return getKind() != BlockKind::Zero && getKind() != BlockKind::Basis;
+    }
+    /// Grows or fades with the time, which must be taken from an anchor.
+    bool isAnchored() const {
+      return getKind() == BlockKind::Decay || getKind() == BlockKind::Jordan;
+    }
     double qGain() const {
       return getGainQ() ? getGainQ().getValueAsDouble() : 1.0;
     }
@@ -49,14 +80,29 @@ def Torsor_Block : Torsor_Attr<"Block", "block"> {
   }];
 }
 
+def Torsor_Norm : Torsor_Attr<"Norm", "norm"> {
+  let summary = "The norm that q and k are divided by before the action.";
+  let description = [{
+    x / sqrt(mean of squares + eps) for `rms`, of their sum for `l2`. `q` and
+    `k` are the numbers of tables with one weight for each lane, -1 without.
+  }];
+  let parameters = (ins
+    EnumParameter<Torsor_NormKind>:$kind, "::mlir::FloatAttr":$eps,
+    DefaultValuedParameter<"int64_t", "-1">:$q,
+    DefaultValuedParameter<"int64_t", "-1">:$k);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Torsor_Table : Torsor_Attr<"Table", "table"> {
   let summary = "What a table operand of a kernel is.";
   let description = [{
     `argument` n: the scheme's argument n (clock, input or param) as the call
     gives it, the key side's tensor if `key`. `bind` n, `prepare` n: the n-th
     output of the `bind` function (once per instance) or of `prepare` (once per
-    sequence of a call), dense, by axes. An axis is "token", "sequence", "H",
-    "G", "*" or a number; a `prepare` table begins with "sequence".
+    sequence of a call), dense, by axes. `scan` n: the clock of the kernel's
+    `torsor.scan n` at each query, or at each key if `key`, as f64. An axis is
+    "token", "sequence", "H", "G", "*" or a number; a `prepare` table begins
+    with "sequence", one of a scan with "token".
   }];
   let parameters = (ins
     EnumParameter<Torsor_TableSource>:$source,

@@ -49,7 +49,7 @@ def Torsor_ReadoutKindAttr
 def Torsor_BlockKind : Torsor_Enum<"BlockKind", "what acts on the lanes", [
   I32EnumAttrCase<"Zero", 0, "zero">, I32EnumAttrCase<"Turn", 1, "turn">,
   I32EnumAttrCase<"Decay", 2, "decay">, I32EnumAttrCase<"Jordan", 3, "jordan">,
-  I32EnumAttrCase<"Plane", 4, "plane">]>;
+  I32EnumAttrCase<"Plane", 4, "plane">, I32EnumAttrCase<"Basis", 5, "basis">]>;
 
 def Torsor_KeyPlace : Torsor_Enum<"KeyPlace", "where a key is acted on", [
   I32EnumAttrCase<"Packing", 0, "packing">, I32EnumAttrCase<"Loop", 1, "loop">,
@@ -58,7 +58,8 @@ def Torsor_KeyPlace : Torsor_Enum<"KeyPlace", "where a key is acted on", [
 def Torsor_TableSource : Torsor_Enum<"TableSource", "who fills a table", [
   I32EnumAttrCase<"Argument", 0, "argument">,
   I32EnumAttrCase<"Bind", 1, "bind">,
-  I32EnumAttrCase<"Prepare", 2, "prepare">]>;
+  I32EnumAttrCase<"Prepare", 2, "prepare">,
+  I32EnumAttrCase<"Scan", 3, "scan">]>;
 
 def Torsor_PlanForm : Torsor_Enum<"PlanForm", "the shape of the loop nest", [
   I32EnumAttrCase<"Tiled", 0, "tiled">, I32EnumAttrCase<"Split", 1, "split">]>;

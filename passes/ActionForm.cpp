@@ -124,6 +124,7 @@ LogicalResult Flattener::visitGain(GainOp op, Context context) {
 LogicalResult Flattener::descend(Operation *through, Value base,
                                  Context context, int64_t operand) {
   context.unit.within.push_back(through);
+  context.unit.withinLanes.push_back(context.lanes);
   context.unit.branch.push_back(operand);
   ++context.depth;
   return visit(base, std::move(context));
@@ -202,6 +203,61 @@ FailureOr<ActionForm> flattenAction(Value action) {
   if (failed(Flattener(form).visit(action, std::move(context))))
     return failure();
   return form;
+}
+
+/// The units of a chain's base on all copies.
+static FailureOr<std::vector<ActionUnit>> copiesOf(const ActionUnit &unit) {
+  auto jordan = cast<JordanOp>(unit.block);
+  FailureOr<ActionForm> base = flattenAction(jordan.getBase());
+  if (failed(base))
+    return failure();
+  std::vector<ActionUnit> copies;
+  for (int64_t copy = 0; copy < int64_t(jordan.getOrder()); ++copy) {
+    auto laneOf = [&](int64_t lane) {
+      return unit.lanes[copy * base->width + lane];
+    };
+    for (ActionUnit part : base->units) {
+      for (int64_t &lane : part.lanes)
+        lane = laneOf(lane);
+      for (auto &lanes : part.withinLanes)
+        for (int64_t &lane : lanes)
+          lane = laneOf(lane);
+      if (!part.timeQ) {
+        part.timeQ = unit.timeQ;
+        part.timeK = unit.timeK;
+      }
+      part.within.insert(part.within.begin(), unit.within.begin(),
+                         unit.within.end());
+      part.withinLanes.insert(part.withinLanes.begin(),
+                              unit.withinLanes.begin(),
+                              unit.withinLanes.end());
+      part.branch.insert(part.branch.begin(), unit.branch.begin(),
+                         unit.branch.end());
+      copies.push_back(std::move(part));
+    }
+  }
+  return copies;
+}
+
+LogicalResult expandChains(ActionForm &form) {
+  std::vector<ActionUnit> units;
+  std::vector<ActionUnit> work(form.units.rbegin(), form.units.rend());
+  while (!work.empty()) {
+    ActionUnit unit = std::move(work.back());
+    work.pop_back();
+    auto jordan = dyn_cast<JordanOp>(unit.block);
+    if (jordan && units.size() < size_t(maxVisits)) {
+      FailureOr<std::vector<ActionUnit>> copies = copiesOf(unit);
+      if (failed(copies))
+        return failure();
+      work.insert(work.end(), copies->rbegin(), copies->rend());
+      if (jordan.getOrder() == 1 && unit.by.empty() && unit.gainQ.empty())
+        continue;
+    }
+    units.push_back(std::move(unit));
+  }
+  form.units = std::move(units);
+  return success();
 }
 
 std::optional<double> constantReal(Value value, int64_t index) {

@@ -29,6 +29,8 @@ struct ActionUnit {
   /// The combinators above that a direct sum does not resolve, outside in:
   /// basis, product, choose, jordan.
   llvm::SmallVector<mlir::Operation *, 0> within;
+  /// The lanes that each of `within` acts on, in its own order.
+  llvm::SmallVector<llvm::SmallVector<int64_t, 2>, 0> withinLanes;
   /// The operand of each of `within` that leads here.
   llvm::SmallVector<int64_t, 0> branch;
   /// Stands under split or adjacent.
@@ -47,6 +49,10 @@ struct ActionForm {
 /// Resolves concat, split, adjacent, gain and at. Fails, with an error at the
 /// operation, only where the nesting is too deep.
 mlir::FailureOr<ActionForm> flattenAction(mlir::Value action);
+
+/// Replaces each chain exp(t (I (x) X_A + e N (x) I)) by the units of its base
+/// on every copy, with the chain exp(t e N) beside them: the factors commute.
+mlir::LogicalResult expandChains(ActionForm &form);
 
 /// The value of a constant scalar, or of element `index` of a constant vector.
 std::optional<double> constantReal(mlir::Value value, int64_t index = 0);

@@ -74,7 +74,7 @@ bool isToeplitz(SchemePlan &plan, Value root) {
     if (plan.varies.of(value).isUniform() || ageForm(value))
       continue;
     Operation *op = value.getDefiningOp();
-    if (!op || (!isa<ReadOp, ElementOp>(op) &&
+    if (!op || (!isa<ReadOp, ElementOp, TabulatedOp>(op) &&
                 !isa<arith::ArithDialect, math::MathDialect>(op->getDialect())))
       return false;
     if (auto read = dyn_cast<ReadOp>(op))
@@ -109,6 +109,13 @@ FailureOr<Value> AgeCode::leaf(Value value) {
     if (form->offset)
       here = arith::AddIOp::create(b, loc, here, index(form->offset));
     return here;
+  }
+  if (auto tabulated = value.getDefiningOp<TabulatedOp>()) {
+    Value index = get(tabulated.getIndex());
+    if (!index)
+      return failure();
+    return convert(lookup(tableOf(plan, tabulated, false), index),
+                   b.getF64Type());
   }
   if (auto ambient = value.getDefiningOp<AmbientOp>()) {
     if (ambient.getKind() == Ambient::Head)

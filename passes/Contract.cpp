@@ -38,6 +38,8 @@ private:
   /// The text of a scalar: a constant, a name, or the number of a step.
   std::string scalar(Value value);
   std::string leaf(Operation *op);
+  /// The terms of a running sum, in the order of its members.
+  std::string running(RunningOp clock);
   void step(Operation *op);
   std::string typeText(Type type) {
     std::string text;
@@ -45,10 +47,11 @@ private:
     return text;
   }
   void printBlock(const PlannedBlock &block);
+  std::string lanes();
   /// How the phases of the keys that lie turned were rounded.
   std::string phases() const {
     bool turned = llvm::any_of(plan.blocks, [](const PlannedBlock &block) {
-      return block.pairs.front().second >= 0;
+      return block.pairs.front().acts();
     });
     return plan.f32Reference && plan.keysActed && turned
                ? " phase f32_reference"
@@ -61,13 +64,29 @@ private:
   int count = 0;
 };
 
+std::string Printer::running(RunningOp clock) {
+  if (names.contains(clock.getResult()))
+    return names.lookup(clock.getResult());
+  std::string text;
+  for (Value term : plan.scans[plan.scanOf(clock)].terms)
+    text += (text.empty() ? "" : ", ") + scalar(term);
+  std::string label = "x" + std::to_string(count++);
+  steps += label + " = " +
+           (clock.getExclusive() ? "sum_below(" : "sum_up_to(") + text + "); ";
+  return names[clock.getResult()] = label;
+}
+
 /// What has a name of its own; empty for other operations.
 std::string Printer::leaf(Operation *op) {
   return llvm::TypeSwitch<Operation *, std::string>(op)
-      .Case([](TimeOp time) -> std::string {
+      .Case([&](TimeOp time) -> std::string {
         Operation *clock = time.getClock().getDefiningOp();
-        auto given = dyn_cast<ClockOp>(clock);
-        return given ? given.getName().str() : "running";
+        if (auto given = dyn_cast<ClockOp>(clock))
+          return given.getName().str();
+        std::string text = running(cast<RunningOp>(clock));
+        if (auto member = time.getMember())
+          text += " " + std::to_string(*member);
+        return text;
       })
       .Case([](IndexOp) { return "index"; })
       .Case([](AmbientOp ambient) {
@@ -142,43 +161,85 @@ std::string Printer::scalar(Value root) {
 void Printer::printBlock(const PlannedBlock &block) {
   const PlannedPair &pair = block.pairs.front();
   auto number = [](int64_t value) { return std::to_string(value); };
-  std::string text = pair.second < 0 ? "pass " + number(pair.first)
-                                     : "turn " + number(pair.first) + " " +
-                                           number(pair.second);
+  std::string text = pair.kind == BlockKind::Zero
+                         ? "pass"
+                         : stringifyBlockKind(pair.kind).str();
+  text += " " + number(pair.first);
+  if (pair.second >= 0)
+    text += " " + number(pair.second);
   text +=
       " step " + number(block.step) + " count " + number(block.pairs.size());
+  if (pair.order > 1)
+    text += " order " + number(pair.order);
   if (pair.gainK != 1)
     text += " gain " + realText(pair.gainK);
-  if (pair.second >= 0) {
+  if (pair.basis)
+    text += " lanes " + number(pair.lanes.size()) + " columns " +
+            scalar(BasisOp(pair.basis).getColumns());
+  if (pair.acts())
     text += " at " + scalar(pair.unit->timeK) + " rates [";
-    for (const PlannedPair &each : block.pairs) {
-      Value frequency = frequencyOf(*each.unit);
-      auto constant = constantReal(frequency, each.unit->index);
+  for (const PlannedPair &each : block.pairs) {
+    if (auto plane = dyn_cast<PlaneOp>(each.unit->block);
+        plane && pair.kind == BlockKind::Plane) {
+      text += scalar(plane.getFrequency());
+      for (Value vector : {plane.getU(), plane.getV()})
+        for (Value element : vector.getDefiningOp<ListOp>().getElements())
+          text += ", " + scalar(element);
+    } else if (pair.acts()) {
+      Value rate = each.rate ? each.rate : frequencyOf(*each.unit);
+      auto constant = constantReal(rate, each.unit->index);
       text += (text.back() == '[' ? "" : ", ") +
-              (constant ? realText(*constant) : scalar(frequency));
+              (constant ? realText(*constant) : scalar(rate));
     }
-    text += "]";
   }
+  if (pair.acts())
+    text += "]";
   blocks += " (" + text + ")";
+}
+
+/// What stands before and behind the action of keys that lie acted on.
+std::string Printer::lanes() {
+  if (!plan.keysActed)
+    return "";
+  std::string text;
+  auto list = [&](ArrayRef<Value> values) {
+    for (auto [n, value] : llvm::enumerate(values))
+      text += (n ? ", " : " [") + scalar(value);
+    if (!values.empty())
+      text += "]";
+  };
+  if (plan.norm) {
+    auto eps = plan.norm.getEps();
+    text += " norm " + stringifyNormKind(plan.norm.getKind()).str() + " eps " +
+            realText(eps ? eps->convertToDouble() : 0);
+    list(plan.normK);
+  }
+  if (!plan.gainK.empty()) {
+    text += " gains";
+    list(plan.gainK);
+  }
+  return text;
 }
 
 std::string Printer::print() {
   for (const PlannedBlock &block : plan.blocks)
     // A gain on q alone leaves no trace in a cache.
-    if (block.pairs.front().second >= 0 || block.pairs.front().gainK != 1)
+    if (block.pairs.front().kind != BlockKind::Zero ||
+        block.pairs.front().gainK != 1)
       printBlock(block);
   for (const ActionUnit &unit : plan.action.units)
     if (auto block = dyn_cast<UnipotentOp>(unit.block)) {
       std::string slope = scalar(block.getSlope());
       blocks += " (bias " + slope + " at " + scalar(unit.timeK) + ")";
     }
+  std::string around = lanes();
   std::string text = "head " + std::to_string(plan.head) + " value " +
                      std::to_string(plan.value) + " k " + typeText(plan.k) +
                      " v " + typeText(plan.v) + " keys " +
                      (plan.keysActed ? "acted" : "raw") + phases() + " action";
   if (!steps.empty())
     text += " {" + steps.substr(0, steps.size() - 1) + "}";
-  return text + (blocks.empty() ? " zero" : blocks);
+  return text + (blocks.empty() ? " zero" : blocks) + around;
 }
 
 } // namespace
@@ -187,11 +248,17 @@ std::string contractText(SchemePlan &plan) { return Printer(plan).print(); }
 
 bool contractReads(SchemePlan &plan, Operation *param) {
   SmallVector<Value> work;
+  if (plan.keysActed)
+    llvm::append_range(work, llvm::concat<Value>(plan.normK, plan.gainK));
   for (const PlannedBlock &block : plan.blocks)
     for (const PlannedPair &pair : block.pairs) {
-      if (pair.second < 0)
+      if (pair.basis)
+        work.push_back(BasisOp(pair.basis).getColumns());
+      if (!pair.acts())
         continue;
-      work.push_back(frequencyOf(*pair.unit));
+      for (Value operand : pair.unit->block->getOperands())
+        if (!isa<ActionType>(operand.getType()))
+          work.push_back(operand);
       work.push_back(pair.unit->timeK);
     }
   for (const ActionUnit &unit : plan.action.units)

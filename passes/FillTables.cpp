@@ -38,6 +38,25 @@ namespace {
 struct FillFunction {
   Value heads, groups, sequence, length; // i64; the last two of `prepare` only
   llvm::DenseMap<Operation *, Value> arguments; // by declaration
+
+  /// The extent of an axis of an argument: computed at the entry, since what
+  /// lowers it takes memory of the frame.
+  Value extent(Value memory, unsigned axis, Location loc) const {
+    Value &known = extents[{memory, axis}];
+    if (known)
+      return known;
+    OpBuilder b = OpBuilder::atBlockBegin(memory.getParentBlock());
+    int64_t size = cast<MemRefType>(memory.getType()).getDimSize(axis);
+    if (!ShapedType::isDynamic(size))
+      return known =
+                 arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(size));
+    Value extent = memref::DimOp::create(b, loc, memory, axis);
+    return known =
+               arith::IndexCastOp::create(b, loc, b.getI64Type(), extent);
+  }
+
+private:
+  mutable llvm::DenseMap<std::pair<Value, unsigned>, Value> extents;
 };
 
 /// Scalars of one table, per head or group where it has that axis.
@@ -48,6 +67,9 @@ public:
       : ScalarCode(plan, block, loc), fill(fill), head(head), group(group) {}
 
   Value turns(Value radians);
+
+  /// What stands for a number that a loop counts.
+  llvm::DenseMap<Value, Value> counted;
 
 protected:
   FailureOr<Value> leaf(Value value) override;
@@ -69,6 +91,8 @@ private:
 };
 
 FailureOr<Value> FillCode::leaf(Value value) {
+  if (Value number = counted.lookup(value))
+    return number;
   auto ambient = value.getDefiningOp<AmbientOp>();
   if (!ambient)
     return Value();
@@ -114,8 +138,7 @@ Value FillCode::read(ReadOp op, ValueRange indices) {
       places.push_back(fill.sequence);
       continue;
     }
-    Value extent = memref::DimOp::create(b, loc, memory, n);
-    extent = arith::IndexCastOp::create(b, loc, b.getI64Type(), extent);
+    Value extent = fill.extent(memory, n, loc);
     Value at = indices[next++];
     if (axis == "*") {
       Value ok =
@@ -197,10 +220,66 @@ Value FillCode::turns(Value radians) {
   return arith::AddIOp::create(b, loc, a, c);
 }
 
+/// An empty loop from 0; its number and where its body is written.
+std::pair<Value, Block *> openLoop(OpBuilder &b, Location loc, Value count) {
+  Value zero = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
+  Value one = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(1));
+  auto loop = scf::ForOp::create(b, loc, zero, count, one);
+  Block *inner = loop.getBody();
+  if (inner->mightHaveTerminator())
+    inner->getTerminator()->erase();
+  return {loop.getInductionVar(), inner};
+}
+
+void closeLoop(Block *inner, Location loc) {
+  OpBuilder end = OpBuilder::atBlockEnd(inner);
+  scf::YieldOp::create(end, loc);
+}
+
+/// Writes a table whose last axes are counted by loops.
+LogicalResult writeLoops(SchemePlan &plan, const FilledTable &table,
+                         const FillFunction &fill, Value out, Value axis,
+                         Block *block, Location loc) {
+  OpBuilder b = OpBuilder::atBlockEnd(block);
+  llvm::DenseMap<Value, Value> counted;
+  SmallVector<Value> numbers;
+  SmallVector<Block *> blocks = {block};
+  for (auto [extent, placeholder] : table.loops) {
+    Value count = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(extent));
+    auto [number, inner] = openLoop(b, loc, count);
+    counted[placeholder] = number;
+    numbers.push_back(number);
+    blocks.push_back(inner);
+    b.setInsertionPointToEnd(inner);
+  }
+  bool byGroup = table.axis == "G";
+  FillCode code(plan, blocks.back(), loc, fill, byGroup ? Value() : axis,
+                byGroup ? axis : Value());
+  code.counted = counted;
+  OpBuilder &inner = code.builder();
+  Value value = code.get(table.elements.front(), b.getF32Type());
+  if (!value)
+    return failure();
+  SmallVector<Value> places;
+  if (table.perSequence)
+    places.push_back(fill.sequence);
+  if (axis)
+    places.push_back(axis);
+  places.append(numbers);
+  for (Value &place : places)
+    place = arith::IndexCastOp::create(inner, loc, inner.getIndexType(), place);
+  memref::StoreOp::create(inner, loc, value, out, places);
+  for (Block *each : llvm::reverse(ArrayRef(blocks).drop_front()))
+    closeLoop(each, loc);
+  return success();
+}
+
 /// Writes the elements of one table for one head or group, or for all.
 LogicalResult writeElements(SchemePlan &plan, const FilledTable &table,
                             const FillFunction &fill, Value out, Value axis,
                             Block *block, Location loc) {
+  if (!table.loops.empty())
+    return writeLoops(plan, table, fill, out, axis, block, loc);
   bool byGroup = table.axis == "G";
   FillCode code(plan, block, loc, fill, byGroup ? Value() : axis,
                 byGroup ? axis : Value());
@@ -245,18 +324,11 @@ LogicalResult writeTable(SchemePlan &plan, const FilledTable &table,
   if (table.axis.empty())
     return writeElements(plan, table, fill, out, Value(), body, loc);
   OpBuilder b = OpBuilder::atBlockEnd(body);
-  Value count = table.axis == "G" ? fill.groups : fill.heads;
-  Value zero = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
-  Value one = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(1));
-  auto loop = scf::ForOp::create(b, loc, zero, count, one);
-  Block *inner = loop.getBody();
-  if (inner->mightHaveTerminator())
-    inner->getTerminator()->erase();
-  if (failed(writeElements(plan, table, fill, out, loop.getInductionVar(),
-                           inner, loc)))
+  auto [number, inner] =
+      openLoop(b, loc, table.axis == "G" ? fill.groups : fill.heads);
+  if (failed(writeElements(plan, table, fill, out, number, inner, loc)))
     return failure();
-  OpBuilder end = OpBuilder::atBlockEnd(inner);
-  scf::YieldOp::create(end, loc);
+  closeLoop(inner, loc);
   return success();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Forms the kernels of a scheme out of its plan.
 #include "passes/BoundMasks.h"
+#include "passes/FormBlocks.h"
 #include "passes/FormKernels.h"
 #include "passes/IntervalAnalysis.h"
 #include "passes/KernelRegions.h"
@@ -69,12 +70,27 @@ private:
   LogicalResult formAttention(KernelFunction &kernel);
   LogicalResult formAppend(KernelFunction &kernel);
   LogicalResult formMerge(KernelFunction &kernel);
-  FailureOr<ArrayAttr> formBlocks(KernelFunction &kernel, SideCode *rows,
-                                  SideCode &columns);
-  LogicalResult formPair(KernelRegions &regions, Region &region, Value value,
-                         Type type, std::unique_ptr<PairCode> &code);
-  /// The table with the rates of these pairs.
-  Value ratesTable(KernelFunction &kernel, ArrayRef<PlannedPair> pairs);
+  /// The norm of the sides that this kernel loads; null without one.
+  NormAttr formNorm(KernelFunction &kernel, bool query);
+  /// The number of a table with a value for each lane; null without one.
+  IntegerAttr lanesTable(KernelFunction &kernel, ArrayRef<Value> lanes,
+                         bool key);
+  /// divide(sum, row slots).
+  LogicalResult formDivide(KernelRegions &regions, Region &region,
+                           std::unique_ptr<RowCode> &code);
+  /// The terms of the running sums; then the operations that sum them.
+  FailureOr<SmallVector<std::unique_ptr<Region>>>
+  formScans(KernelFunction &kernel);
+  void formScanOps(KernelFunction &kernel, AttentionOp before,
+                   ArrayRef<std::unique_ptr<Region>> terms);
+  LogicalResult formPair(KernelRegions &regions, Region &region,
+                         ValueRange values, Type type, bool scored,
+                         std::unique_ptr<PairCode> &code);
+  KeyPlace keyPlace() const {
+    return plan.keysActed                         ? KeyPlace::Cached
+           : operation == KernelOperation::Decode ? KeyPlace::Loop
+                                                  : KeyPlace::Packing;
+  }
   Value argument(unsigned n) { return block->getArgument(n); }
 
   SchemePlan &plan;
@@ -105,88 +121,96 @@ SmallVector<Type> KernelFormer::argumentTypes() {
   return {};
 }
 
-Value KernelFormer::ratesTable(KernelFunction &kernel,
-                               ArrayRef<PlannedPair> pairs) {
-  OpBuilder front = OpBuilder::atBlockBegin(&plan.scheme.getBody().front());
-  SmallVector<Value> elements;
-  VarySet set = pairs.front().frequency;
-  bool isReal = pairs.front().isReal, fits = true;
-  for (const PlannedPair &pair : pairs) {
-    Value frequency = frequencyOf(*pair.unit);
-    std::optional<double> constant = constantReal(frequency, pair.unit->index);
-    if (constant) {
-      Value &known = plan.constants[*constant];
-      if (!known)
-        known = arith::ConstantOp::create(front, pair.unit->block->getLoc(),
-                                          front.getF64FloatAttr(*constant));
-      frequency = known;
-    }
-    fits &= constant && std::abs(*constant) < M_PI;
-    elements.push_back(frequency);
-  }
-  // A real time needs the frequency itself, not what is left of whole turns.
-  auto kind = plan.f32Reference ? FilledTable::Kind::Real32
-              : isReal && !fits ? FilledTable::Kind::TurnsReal
-                                : FilledTable::Kind::Turns;
-  const FilledTable &table =
-      plan.tables.request(elements, true, kind, set, true);
-  return kernel.table(table.info, table.type);
-}
-
-FailureOr<ArrayAttr> KernelFormer::formBlocks(KernelFunction &kernel,
-                                              SideCode *rows,
-                                              SideCode &columns) {
-  SmallVector<Attribute> blocks;
-  KeyPlace place = plan.keysActed                         ? KeyPlace::Cached
-                   : operation == KernelOperation::Decode ? KeyPlace::Loop
-                                                          : KeyPlace::Packing;
-  auto gain = [&](double value) {
-    return value == 1 ? FloatAttr() : b.getF64FloatAttr(value);
-  };
-  for (const PlannedBlock &planned : plan.blocks) {
-    const PlannedPair &pair = planned.pairs.front();
-    auto lanes = PairsAttr::get(b.getContext(), pair.first, pair.second,
-                                planned.step, planned.pairs.size());
-    int64_t rates = -1, s = -1, t = -1;
-    if (pair.second >= 0) {
-      rates = kernel.number(ratesTable(kernel, planned.pairs));
-      const ActionUnit &unit = *pair.unit;
-      if (rows) {
-        s = rows->slot(unit.timeQ, unit.timeQ.getType());
-        if (s < 0)
-          return failure();
-      }
-      t = columns.slot(unit.timeK, unit.timeK.getType());
-      if (t < 0)
+FailureOr<SmallVector<std::unique_ptr<Region>>>
+KernelFormer::formScans(KernelFunction &kernel) {
+  SmallVector<std::unique_ptr<Region>> regions;
+  for (const PlannedScan &scan : plan.scans) {
+    auto &region = regions.emplace_back(std::make_unique<Region>());
+    region->push_back(new Block());
+    SideCode code(plan, kernel, Side::Key, &region->front(),
+                  scan.clock->getLoc(), /*byHead=*/true);
+    SmallVector<Value> terms;
+    for (Value term : scan.terms) {
+      terms.push_back(code.get(term, b.getF64Type()));
+      if (!terms.back())
         return failure();
     }
-    blocks.push_back(BlockAttr::get(
-        b.getContext(), pair.second < 0 ? BlockKind::Zero : BlockKind::Turn,
-        lanes, rates, 0, s, t, gain(pair.gainQ), gain(pair.gainK), place));
+    YieldOp::create(code.builder(), scan.clock->getLoc(), terms);
   }
-  return b.getArrayAttr(blocks);
+  return regions;
+}
+
+void KernelFormer::formScanOps(KernelFunction &kernel, AttentionOp before,
+                               ArrayRef<std::unique_ptr<Region>> terms) {
+  OpBuilder at(before);
+  for (auto [n, scan] : llvm::enumerate(plan.scans)) {
+    RunningOp clock = scan.clock;
+    bool byHead = plan.isByHead(scan);
+    auto op = ScanOp::create(at, clock.getLoc(), n, argument(5), kernel.tables,
+                             b.getArrayAttr(kernel.info), clock.getExclusive(),
+                             byHead);
+    op.getTerm().takeBody(*terms[n]);
+  }
+}
+
+IntegerAttr KernelFormer::lanesTable(KernelFunction &kernel,
+                                     ArrayRef<Value> lanes, bool key) {
+  if (lanes.empty())
+    return {};
+  VarySet set;
+  for (Value lane : lanes)
+    set = set | plan.varies.of(lane);
+  const FilledTable &table = plan.tables.request(
+      lanes, true, FilledTable::Kind::Real32, set, key);
+  return b.getI64IntegerAttr(
+      kernel.number(kernel.table(table.info, table.type)));
+}
+
+NormAttr KernelFormer::formNorm(KernelFunction &kernel, bool query) {
+  if (!plan.norm)
+    return {};
+  auto number = [](IntegerAttr table) { return table ? table.getInt() : -1; };
+  FloatAttr eps = plan.norm.getEpsAttr();
+  return NormAttr::get(
+      b.getContext(), plan.norm.getKind(), eps ? eps : b.getF64FloatAttr(0),
+      query ? number(lanesTable(kernel, plan.normQ, false)) : -1,
+      number(lanesTable(kernel, plan.normK, true)));
 }
 
 LogicalResult KernelFormer::formPair(KernelRegions &regions, Region &region,
-                                     Value value, Type type,
+                                     ValueRange values, Type type, bool scored,
                                      std::unique_ptr<PairCode> &code) {
-  if (!value)
+  if (llvm::is_contained(values, Value()) || values.empty())
     return success();
   region.push_back(new Block());
   SmallVector<Type> before;
-  if (value == plan.logit)
+  if (scored)
     before.push_back(b.getF32Type());
-  code = std::make_unique<PairCode>(regions, &region.front(), value.getLoc(),
-                                    before);
-  return success(code->yield(value, type));
+  code = std::make_unique<PairCode>(regions, &region.front(),
+                                    values[0].getLoc(), before);
+  return success(code->yield(values, type));
+}
+
+LogicalResult KernelFormer::formDivide(KernelRegions &regions, Region &region,
+                                       std::unique_ptr<RowCode> &code) {
+  if (!plan.divisor)
+    return success();
+  region.push_back(new Block());
+  code = std::make_unique<RowCode>(regions, &region.front(),
+                                   plan.divisor.getLoc());
+  return success(code->yield(plan.divisor));
 }
 
 LogicalResult KernelFormer::formAttention(KernelFunction &kernel) {
   KernelRegions regions(plan, kernel, loc);
-  FailureOr<ArrayAttr> blocks =
-      formBlocks(kernel, &regions.rows, regions.columns);
-  if (failed(blocks))
-    return failure();
+  SmallVector<Attribute> branches;
+  for (const PlannedBranch &branch : plan.branches) {
+    FailureOr<ArrayAttr> blocks = formBlocks(plan, kernel, keyPlace(), branch,
+                                             &regions.rows, regions.columns);
+    if (failed(blocks))
+      return failure();
+    branches.push_back(*blocks);
+  }
   FloatAttr scale;
   IntegerAttr scaleSlot, sinkSlot;
   auto slot = [&](Value value) -> IntegerAttr {
@@ -200,12 +224,42 @@ LogicalResult KernelFormer::formAttention(KernelFunction &kernel) {
   if (plan.sink && !(sinkSlot = slot(plan.sink)))
     return failure();
 
-  Region init, logit, mask, toeplitz;
-  std::unique_ptr<PairCode> codes[3];
-  if (failed(formPair(regions, init, plan.init, b.getF32Type(), codes[0])) ||
-      failed(formPair(regions, logit, plan.logit, b.getF32Type(), codes[1])) ||
-      failed(formPair(regions, mask, plan.mask, b.getI1Type(), codes[2])))
+  Region init, logit, mask, toeplitz, path, row, divide, branch;
+  std::unique_ptr<PairCode> codes[6];
+  SmallVector<Value> terms;
+  int64_t after = 0;
+  for (auto [n, total] : llvm::enumerate(plan.paths)) {
+    terms.push_back(total.getTerm());
+    after |= int64_t(total.getAfter()) << n;
+  }
+  Type f32 = b.getF32Type();
+  if (failed(formPair(regions, init, plan.init, f32, false, codes[0])) ||
+      failed(formPair(regions, logit, plan.logit, f32, true, codes[1])) ||
+      failed(
+          formPair(regions, mask, plan.mask, b.getI1Type(), false, codes[2])) ||
+      failed(formPair(regions, path, terms, f32, true, codes[3])) ||
+      failed(formPair(regions, row, plan.valueRow, b.getI32Type(), false,
+                      codes[4])) ||
+      failed(formPair(regions, branch, plan.branchNumber, b.getI32Type(), false,
+                      codes[5])))
     return failure();
+  IntegerAttr valueTable;
+  if (plan.valueRow) {
+    std::pair<int64_t, Value> loops[2] = {
+        {plan.valueRows, plan.valuePlaceRow},
+        {plan.value, plan.valuePlaceLane}};
+    const FilledTable &table =
+        plan.tables.request(loops, plan.valueElement,
+                            plan.varies.of(plan.valueElement), false);
+    valueTable = b.getI64IntegerAttr(
+        kernel.number(kernel.table(table.info, table.type)));
+  }
+  std::unique_ptr<RowCode> divideCode;
+  if (failed(formDivide(regions, divide, divideCode)))
+    return failure();
+  NormAttr norm = formNorm(kernel, true);
+  IntegerAttr gainQ = lanesTable(kernel, plan.gainQ, false);
+  IntegerAttr gainK = lanesTable(kernel, plan.gainK, true);
   if (plan.init && isToeplitz(plan, plan.init)) {
     toeplitz.push_back(new Block());
     AgeCode code(plan, kernel, &toeplitz.front(), plan.init.getLoc());
@@ -215,6 +269,11 @@ LogicalResult KernelFormer::formAttention(KernelFunction &kernel) {
   for (auto &code : codes)
     if (code)
       code->finish();
+  if (divideCode)
+    divideCode->finish();
+  FailureOr<SmallVector<std::unique_ptr<Region>>> scans = formScans(kernel);
+  if (failed(scans))
+    return failure();
   regions.rows.finish();
   regions.columns.finish();
 
@@ -228,14 +287,23 @@ LogicalResult KernelFormer::formAttention(KernelFunction &kernel) {
   auto op = AttentionOp::create(
       b, loc, argument(0), argument(1), argument(2), argument(3), argument(4),
       argument(5), argument(6), kernel.tables, b.getArrayAttr(kernel.info),
-      b.getArrayAttr(ArrayRef<Attribute>(*blocks)), b.getArrayAttr(visible),
-      b.getArrayAttr(full), bounds.byPosition, scale, scaleSlot, sinkSlot, cut);
+      b.getArrayAttr(branches), b.getArrayAttr(visible),
+      b.getArrayAttr(full), bounds.byPosition ? b.getUnitAttr() : UnitAttr(),
+      scale, scaleSlot, sinkSlot, cut, norm, gainQ, gainK,
+      plan.linear ? b.getUnitAttr() : UnitAttr(), valueTable,
+      after ? b.getI64IntegerAttr(after) : IntegerAttr());
+  op.setKeysByHead(plan.keysByHead);
+  formScanOps(kernel, op, *scans);
   op.getRows().takeBody(regions.rowRegion);
   op.getColumns().takeBody(regions.columnRegion);
+  op.getBranch().takeBody(branch);
   op.getInit().takeBody(init);
   op.getLogit().takeBody(logit);
   op.getMask().takeBody(mask);
   op.getToeplitz().takeBody(toeplitz);
+  op.getPath().takeBody(path);
+  op.getValueRow().takeBody(row);
+  op.getDivide().takeBody(divide);
   if (!bounds.needsTile) // No test of tiles can say more.
     op->setAttr("maps_decide", b.getUnitAttr());
   ClockOp clock = plan.arguments.getPosition();
@@ -253,15 +321,22 @@ LogicalResult KernelFormer::formAppend(KernelFunction &kernel) {
   regions.columns.isAddressedAsQuery = true;
   ArrayAttr blocks = b.getArrayAttr({});
   if (plan.keysActed) {
-    FailureOr<ArrayAttr> formed = formBlocks(kernel, nullptr, regions.columns);
+    FailureOr<ArrayAttr> formed =
+        formBlocks(plan, kernel, keyPlace(), plan.branches.front(), nullptr,
+                   regions.columns);
     if (failed(formed))
       return failure();
     blocks = *formed;
   }
+  NormAttr norm = plan.keysActed ? formNorm(kernel, false) : NormAttr();
+  IntegerAttr gain;
+  if (plan.keysActed)
+    gain = lanesTable(kernel, plan.gainK, true);
   regions.columns.finish();
   auto op = AppendOp::create(b, loc, argument(0), argument(1), argument(2),
                              argument(3), argument(4), kernel.tables,
-                             b.getArrayAttr(kernel.info), blocks);
+                             b.getArrayAttr(kernel.info), blocks, norm,
+                             gain);
   op.getColumns().takeBody(regions.columnRegion);
   return success();
 }
@@ -275,11 +350,19 @@ LogicalResult KernelFormer::formMerge(KernelFunction &kernel) {
       return failure();
     sinkSlot = b.getI64IntegerAttr(slot);
   }
+  Region divide;
+  std::unique_ptr<RowCode> divideCode;
+  if (failed(formDivide(regions, divide, divideCode)))
+    return failure();
+  if (divideCode)
+    divideCode->finish();
   regions.rows.finish();
   auto op =
       MergeOp::create(b, loc, argument(0), argument(1), argument(2),
-                      kernel.tables, b.getArrayAttr(kernel.info), sinkSlot);
+                      kernel.tables, b.getArrayAttr(kernel.info), sinkSlot,
+                      plan.linear ? b.getUnitAttr() : UnitAttr());
   op.getRows().takeBody(regions.rowRegion);
+  op.getDivide().takeBody(divide);
   return success();
 }
 

@@ -70,11 +70,13 @@ FieldAttr fieldOf(SchemePlan &plan, Operation *declaration) {
 /// read of them, and their times unless they have been acted on.
 llvm::SmallPtrSet<Operation *, 16> readAtCachedKeys(SchemePlan &plan) {
   SmallVector<Value> work;
-  for (Value root : {plan.mask, plan.init, plan.logit})
+  for (Value root : {plan.mask, plan.init, plan.logit, plan.valueRow})
     if (root)
       work.push_back(root);
+  for (const PlannedScan &scan : plan.scans)
+    work.append(scan.terms.begin(), scan.terms.end());
   for (const PlannedBlock &block : plan.blocks)
-    if (!plan.keysActed && block.pairs.front().second >= 0)
+    if (!plan.keysActed && block.pairs.front().acts())
       work.push_back(block.pairs.front().unit->timeK);
   llvm::SmallPtrSet<Operation *, 16> seen, found;
   while (!work.empty()) {
@@ -173,7 +175,7 @@ InterfaceOp formInterface(SchemePlan &plan, OpBuilder &module,
       text("torsor.manifest"), module.getStringAttr(contractText(plan)),
       tables(false), tables(true),
       plan.keysActed ? module.getUnitAttr() : UnitAttr(),
-      module.getI64IntegerAttr(decodeQueries),
+      module.getI64IntegerAttr(plan.paths.empty() ? decodeQueries : 0),
       module.getI64IntegerAttr(window.window),
       module.getI64IntegerAttr(window.first));
 }

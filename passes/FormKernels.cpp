@@ -25,6 +25,19 @@ Type elementType(StringRef name, MLIRContext *context) {
       .Default(Type());
 }
 
+/// The elements of a vector as a list.
+Value listOf(OpBuilder &b, Value vector) {
+  Location loc = vector.getLoc();
+  int64_t count = cast<RankedTensorType>(vector.getType()).getDimSize(0);
+  SmallVector<Value> elements;
+  for (int64_t p = 0; p < count; ++p) {
+    Value index = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(p));
+    elements.push_back(
+        ElementOp::create(b, loc, b.getF64Type(), vector, index));
+  }
+  return ListOp::create(b, loc, vector.getType(), elements);
+}
+
 /// Gives an action without clock the position, and turns the frequencies that
 /// are not constant into lists of scalars.
 void spellOut(SchemeOp scheme) {
@@ -34,17 +47,25 @@ void spellOut(SchemeOp scheme) {
     if (constantReal(vector) || vector.getDefiningOp<ListOp>())
       continue;
     OpBuilder b(turn);
-    Location loc = turn.getLoc();
-    int64_t count = cast<RankedTensorType>(vector.getType()).getDimSize(0);
-    SmallVector<Value> elements;
-    for (int64_t p = 0; p < count; ++p) {
-      Value index = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(p));
-      elements.push_back(
-          ElementOp::create(b, loc, b.getF64Type(), vector, index));
-    }
-    turn.getFrequenciesMutable().assign(
-        ListOp::create(b, loc, vector.getType(), elements));
+    turn.getFrequenciesMutable().assign(listOf(b, vector));
   }
+  for (PlaneOp plane :
+       llvm::make_early_inc_range(scheme.getBody().getOps<PlaneOp>()))
+    for (unsigned n : {1, 2}) {
+      OpBuilder b(plane);
+      if (!plane->getOperand(n).getDefiningOp<ListOp>())
+        plane->setOperand(n, listOf(b, plane->getOperand(n)));
+    }
+  for (NormOp norm : scheme.getBody().getOps<NormOp>())
+    for (bool key : {false, true}) {
+      Value vector = key ? norm.getK() : norm.getQ();
+      if (!vector || vector.getDefiningOp<ListOp>())
+        continue;
+      OpBuilder b(norm);
+      Value list = listOf(b, vector);
+      (key ? norm.getKMutable() : norm.getQMutable()).assign(list);
+    }
+  listTerms(scheme);
   placeAtPosition(scheme, false);
 }
 
@@ -79,14 +100,17 @@ LogicalResult FormKernels::form(SchemeOp scheme) {
   if (failed(checkDeclarations(scheme)))
     return failure();
   spellOut(scheme);
-  if (failed(makePlain(scheme)) || failed(refuseTerms(scheme)))
+  if (failed(makePlain(scheme)) || failed(liftDots(scheme)) ||
+      failed(makePlain(scheme)) || failed(refuseTerms(scheme)))
     return failure();
   if (scheme.getValueLow() || scheme.getValueHigh())
     return noKernel(scheme.getLoc(), "a value that is part of the key");
   SchemePlan plan(scheme);
+  if (failed(planScans(plan)))
+    return failure();
   plan.f32Reference = f32Reference;
   if (failed(setTypes(plan)) || failed(planTerms(plan, head, value)) ||
-      failed(planBlocks(plan)))
+      failed(planBlocks(plan)) || failed(planLanes(plan)))
     return failure();
 
   remarkDecisions(plan);
@@ -100,6 +124,9 @@ LogicalResult FormKernels::form(SchemeOp scheme) {
   };
   for (auto operation : {KernelOperation::Prefill, KernelOperation::Decode,
                          KernelOperation::Append, KernelOperation::Merge}) {
+    // A sum over a path runs through all keys of a row in one piece.
+    if (operation == KernelOperation::Decode && !plan.paths.empty())
+      continue;
     FailureOr<func::FuncOp> kernel = formKernel(plan, module, operation);
     if (failed(kernel))
       return failure();

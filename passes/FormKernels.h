@@ -21,8 +21,19 @@ mlir::LogicalResult refuseTerms(SchemeOp scheme);
 mlir::LogicalResult planTerms(SchemePlan &plan, int64_t headOption,
                               int64_t valueOption);
 
+/// Gives the terms of running sums that are vectors as lists of scalars.
+void listTerms(SchemeOp scheme);
+
+/// Writes the term of every running sum out at the key token, and decides
+/// whether keys differ by the query head. To be called on a plain scheme.
+mlir::LogicalResult planScans(SchemePlan &plan);
+
 /// Cuts the action into blocks and decides whether a cache holds acted keys.
 mlir::LogicalResult planBlocks(SchemePlan &plan);
+
+/// Decides what norms, gains by lane and terms that read the contents of keys
+/// mean for a cache. To be called behind planBlocks.
+mlir::LogicalResult planLanes(SchemePlan &plan);
 
 /// The frequency of a pair of a turn: a scalar, or the constant vector that
 /// holds it at the unit's index. Null for other blocks.

@@ -40,7 +40,7 @@ void remarkKeys(const SchemePlan &plan) {
 void remarkPhases(const SchemePlan &plan) {
   bool integers = false, reals = false;
   for (const PlannedBlock &block : plan.blocks)
-    if (block.pairs.front().second >= 0)
+    if (block.pairs.front().acts())
       (block.pairs.front().isReal ? reals : integers) = true;
   Location loc = locationOf<ActionTermOp>(plan);
   if (integers)
@@ -51,6 +51,33 @@ void remarkPhases(const SchemePlan &plan) {
     remark::passed(loc, options("PhaseOfReals"))
         << "a clock counts reals: whole units turn as 64-bit fixed point, the "
            "rest in f64";
+}
+
+/// Norms, and products with tables.
+void remarkContents(const SchemePlan &plan) {
+  SchemeOp scheme = plan.scheme;
+  if (plan.norm)
+    remark::passed(NormOp(plan.norm).getLoc(), options("NormInLoad"))
+        << std::string("q is normed when it is loaded, k ") +
+               (plan.keysActed ? "when it is appended, so that a cache holds "
+                                 "normed keys"
+                               : "when it is packed");
+  for (auto dot : scheme.getBody().getOps<TableDotOp>()) {
+    if (dot.getCount() <= 1)
+      continue;
+    bool isKey = dot.getSide() == Side::Key;
+    remark::passed(dot.getLoc(), options("ProductsTabulated"))
+        << std::string("all ") + std::to_string(dot.getCount()) +
+               " products of a " + (isKey ? "key" : "query") +
+               " with the rows of a table are computed once, and pairs pick "
+               "among them: " +
+               std::to_string((dot.getCount() + 15) / 16 * 64) + " bytes a " +
+               (isKey ? "key, or directly in a decode" : "row of a block");
+  }
+  if (plan.keysByHead)
+    remark::passed(scheme.getLoc(), options("KeysByHead"))
+        << "the key side differs between the query heads of a group: keys are "
+           "packed once for each head";
 }
 
 } // namespace
@@ -74,6 +101,14 @@ void remarkDecisions(const SchemePlan &plan) {
     remark::passed(locationOf<BiasOp>(plan), options("LogitPerPair"))
         << "a term of the logit is computed for each pair behind the product: "
            "it is no function of an age, or follows a softcap";
+  remarkContents(plan);
+  if (!plan.paths.empty()) {
+    remark::passed(SchemeOp(plan.scheme).getLoc(), options("PathsInOnePiece"))
+        << "a sum over the tokens between key and query is carried from a "
+           "row's last key down to its first: keys are walked in one piece, few "
+           "queries are tiled like many, and no part of the keys stands alone";
+    return;
+  }
   remark::passed(SchemeOp(plan.scheme).getLoc(), options("Forms"))
       << "sequences of up to " + std::to_string(decodeQueries) +
              " queries are decoded, split along their keys; longer ones are "

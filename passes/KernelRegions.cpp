@@ -2,6 +2,8 @@
 // Slots of rows and columns: everything that varies by one side only.
 #include "passes/KernelRegions.h"
 
+#include "passes/FormBlocks.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
@@ -73,7 +75,7 @@ Value KernelFunction::lookup(OpBuilder &b, Location loc,
 }
 
 SideCode::SideCode(SchemePlan &plan, KernelFunction &kernel, Side side,
-                   Block *block, Location loc)
+                   Block *block, Location loc, bool byHead)
     : ScalarCode(plan, block, loc), kernel(kernel), side(side) {
   Type i64 = b.getI64Type();
   Type time = i64;
@@ -85,16 +87,34 @@ SideCode::SideCode(SchemePlan &plan, KernelFunction &kernel, Side side,
   head = block->addArgument(i64, loc);
   sequence = block->addArgument(i64, loc);
   length = block->addArgument(i64, loc);
+  if (side == Side::Query)
+    queryHead = head;
+  else if (byHead)
+    queryHead = block->addArgument(i64, loc);
 }
 
 Value SideCode::lookup(const FilledTable &table, Value last) {
-  return kernel.lookup(b, loc, table, sequence, head, last);
+  return kernel.lookup(b, loc, table, sequence,
+                       table.axis == "H" ? queryHead : head, last);
+}
+
+FailureOr<Value> SideCode::running(TimeOp time, int64_t scan) {
+  SmallVector<Value> indices;
+  if (plan.isByHead(plan.scans[scan]))
+    indices.push_back(queryHead);
+  indices.push_back(index(time.getMember().value_or(0)));
+  return Value(FetchOp::create(b, time.getLoc(), b.getF64Type(),
+                               scanTable(plan, kernel, scan, isKey()),
+                               indices));
 }
 
 FailureOr<Value> SideCode::leaf(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
     return Value();
+  FailureOr<Value> known = lifted(op);
+  if (failed(known) || *known)
+    return known;
   auto isOwn = [&](Value token) {
     auto from = token.getDefiningOp<TokenOp>();
     return from && from.getSide() == side;
@@ -103,8 +123,12 @@ FailureOr<Value> SideCode::leaf(Value value) {
     return token;
   if (auto time = dyn_cast<TimeOp>(op); time && isOwn(time.getToken())) {
     auto clock = time.getClock().getDefiningOp<ClockOp>();
-    if (!clock)
-      return fail(op, "a running sum as a clock"), failure();
+    if (!clock) {
+      int64_t scan = plan.scanOf(time.getClock().getDefiningOp());
+      if (scan < 0)
+        return fail(op, "a running sum of what varies by the query"), failure();
+      return running(time, scan);
+    }
     if (clock == plan.arguments.getPosition())
       return position;
     auto fetch = FetchOp::create(
@@ -116,8 +140,8 @@ FailureOr<Value> SideCode::leaf(Value value) {
     return convert(fetch, value.getType());
   }
   if (auto ambient = dyn_cast<AmbientOp>(op)) {
-    if (ambient.getKind() == Ambient::Head && !isKey())
-      return head;
+    if (ambient.getKind() == Ambient::Head && queryHead)
+      return queryHead;
     if (ambient.getKind() == Ambient::Group && isKey())
       return head;
     if (ambient.getKind() == Ambient::Length)
@@ -167,7 +191,7 @@ Value SideCode::pick(ElementOp op, Value at) {
 
 int64_t SideCode::slot(Value value, Type type) {
   for (auto [n, slot] : llvm::enumerate(slots))
-    if (slot.scheme == value && slot.here.getType() == type)
+    if (slot.scheme == value && slot.here.getType() == type && !slot.half)
       return n;
   // A real that all tokens share is stored as it is read.
   VarySet set = plan.varies.of(value);
@@ -180,6 +204,28 @@ int64_t SideCode::slot(Value value, Type type) {
   if (!here)
     return -1;
   slots.push_back({value, here});
+  return slots.size() - 1;
+}
+
+int64_t SideCode::halfSlot(Value value, bool low) {
+  int half = low ? 2 : 1;
+  for (auto [n, slot] : llvm::enumerate(slots))
+    if (slot.scheme == value && slot.half == half)
+      return n;
+  Value whole = get(value, b.getF64Type());
+  if (!whole)
+    return -1;
+  Value here = convert(whole, b.getF32Type());
+  if (low) {
+    Value upper = convert(here, b.getF64Type());
+    Value rest = arith::SubFOp::create(b, loc, whole, upper);
+    Value isNumber = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD,
+                                           rest, rest);
+    Value zero = arith::ConstantOp::create(b, loc, b.getF64FloatAttr(0));
+    rest = arith::SelectOp::create(b, loc, isNumber, rest, zero);
+    here = convert(rest, b.getF32Type());
+  }
+  slots.push_back({value, here, half});
   return slots.size() - 1;
 }
 
@@ -199,6 +245,7 @@ KernelRegions::KernelRegions(SchemePlan &plan, KernelFunction &kernel,
                              Location loc)
     : plan(plan), kernel(kernel), loc(loc),
       rows(plan, kernel, Side::Query, addBlock(rowRegion), loc),
-      columns(plan, kernel, Side::Key, addBlock(columnRegion), loc) {}
+      columns(plan, kernel, Side::Key, addBlock(columnRegion), loc,
+              plan.keysByHead) {}
 
 } // namespace torsor

@@ -44,7 +44,8 @@ bool needsNaturals(Operation &op) {
 SmallVector<Block *> getPairBlocks(AttentionOp op) {
   SmallVector<Block *> blocks;
   for (Region *region :
-       {&op.getBranch(), &op.getInit(), &op.getLogit(), &op.getMask()})
+       {&op.getBranch(), &op.getInit(), &op.getPath(), &op.getLogit(),
+        &op.getMask(), &op.getValueRow()})
     if (!region->empty())
       blocks.push_back(&region->front());
   return blocks;
@@ -106,6 +107,12 @@ bool NarrowBlock::rewriteIndices(LookupOp op) {
 bool NarrowBlock::rewrite(Operation &op) {
   if (auto lookup = dyn_cast<LookupOp>(op))
     return rewriteIndices(lookup);
+  if (auto dot = dyn_cast<RowDotOp>(op)) {
+    bool fitting = isWide(dot.getRow()) && fits(dot.getRow());
+    if (fitting)
+      dot.getRowMutable().assign(narrow(dot.getRow()));
+    return fitting;
+  }
   if (!isNarrowable(op) || op.getNumResults() != 1)
     return false;
   Value result = op.getResult(0);

@@ -36,6 +36,9 @@ struct Slot {
     };
     if (is(op.getScaleSlot()) || is(op.getSinkSlot()))
       return true;
+    if (isRow && !op.getDivide().empty() &&
+        !op.getDivide().getArgument(1 + number).use_empty())
+      return true;
     for (Attribute branch : op.getBranches())
       for (Attribute block : cast<ArrayAttr>(branch)) {
         auto attribute = cast<BlockAttr>(block);
@@ -77,6 +80,8 @@ void retype(const Slot &slot) {
     argument.setType(b.getI32Type());
     useNarrow(argument, argument);
   }
+  if (slot.isRow && !slot.op.getDivide().empty())
+    slot.op.getDivide().getArgument(1 + slot.number).setType(b.getI32Type());
   if (slot.op.getTile().empty())
     return;
   Block &tile = slot.op.getTile().front();
@@ -105,6 +110,8 @@ void duplicate(const Slot &slot) {
         block->insertArgument(first + last, b.getI32Type(), from.getLoc());
     useNarrow(from, made);
   }
+  if (slot.isRow && !slot.op.getDivide().empty())
+    slot.op.getDivide().front().addArgument(b.getI32Type(), yield.getLoc());
   if (!slot.op.getTile().empty())
     for (unsigned end : {0, 1})
       slot.op.getTile().front().insertArgument(4 + 2 * last + end,

@@ -93,7 +93,7 @@ bool PairCode::isWide(Value value, int depth) {
   bool result = false;
   if (op && value.getType().isF64()) {
     VarySet set = plan.varies.of(value);
-    bool oneSided = set.isRow() || set.isColumn();
+    bool oneSided = set.isRow() || plan.isColumn(set);
     if (auto time = dyn_cast<TimeOp>(op))
       result = true;
     else if (auto real = dyn_cast<arith::SIToFPOp>(op))
@@ -118,11 +118,98 @@ Type PairCode::realType(Operation *op) {
   return isWideHere ? Type(b.getF64Type()) : Type(b.getF32Type());
 }
 
+/// The query head: a row slot.
+Value PairCode::queryHead() {
+  Block &body = plan.scheme.getBody().front();
+  for (AmbientOp ambient : body.getOps<AmbientOp>())
+    if (ambient.getKind() == Ambient::Head)
+      return get(ambient);
+  OpBuilder front = OpBuilder::atBlockBegin(&body);
+  return get(
+      AmbientOp::create(front, loc, front.getI64Type(), Ambient::Head));
+}
+
+FailureOr<Value> PairCode::lifted(Operation *op) {
+  if (auto total = dyn_cast<PathTotalOp>(op)) {
+    auto at = llvm::find(plan.paths, total);
+    if (!score || at == plan.paths.end())
+      return fail(op, "a sum over a path in this place"), failure();
+    return Value(PathOp::create(b, op->getLoc(), b.getF32Type(),
+                                at - plan.paths.begin()));
+  }
+  if (auto dot = dyn_cast<DotOp>(op)) { // left for q and k only: the score
+    if (!score)
+      return fail(op, "a product of q and k in this place"), failure();
+    return score;
+  }
+  if (auto tabulated = dyn_cast<TabulatedOp>(op)) {
+    Value index = get(tabulated.getIndex());
+    const FilledTable &table = tableOf(plan, tabulated, false);
+    SmallVector<Value> indices;
+    if (table.perSequence)
+      indices.push_back(this->index(0));
+    if (!table.axis.empty())
+      indices.push_back(queryHead());
+    indices.push_back(index);
+    if (llvm::is_contained(indices, Value()))
+      return failure();
+    return Value(LookupOp::create(
+        b, op->getLoc(), table.type.getElementType(),
+        regions.kernel.table(table.info, table.type), indices));
+  }
+  auto dot = dyn_cast<TableDotOp>(op);
+  if (!dot)
+    return Value();
+  Value index = get(dot.getIndex());
+  if (!index)
+    return failure();
+  // The products of a token are tabulated, but for the keys of a decode: each
+  // meets few rows.
+  bool byLane =
+      dot.getSide() == Side::Query || !regions.kernel.isDecode();
+  const FilledTable &table = tableOf(plan, dot, byLane);
+  return Value(RowDotOp::create(
+      b, op->getLoc(), b.getF32Type(), dot.getSideAttr(),
+      regions.kernel.table(table.info, table.type), index, dot.getCountAttr(),
+      byLane ? b.getUnitAttr() : UnitAttr()));
+}
+
+FailureOr<Value> PairCode::nearDifference(Value value) {
+  auto difference = value.getDefiningOp<arith::SubFOp>();
+  if (!difference || !value.getType().isF64() ||
+      !llvm::all_of(value.getUsers(),
+                    [](Operation *user) { return isa<arith::MulFOp>(user); }))
+    return Value();
+  Value halves[2];
+  for (bool low : {false, true}) {
+    SmallVector<Value, 2> sides;
+    for (Value operand : difference->getOperands()) {
+      VarySet set = plan.varies.of(operand);
+      bool isRow = set.isRow() && set.has(VarySet::Query);
+      bool isColumn = plan.isColumn(set) && set.has(VarySet::Key);
+      if ((!isRow && !isColumn) || !isWide(operand) ||
+          operand.getDefiningOp<arith::SIToFPOp>())
+        return Value();
+      Side side = isRow ? Side::Query : Side::Key;
+      SideCode &code = isRow ? regions.rows : regions.columns;
+      Value half = slotArgument(side, code.halfSlot(operand, low));
+      if (!half)
+        return failure();
+      sides.push_back(half);
+    }
+    halves[low] = arith::SubFOp::create(b, value.getLoc(), sides[0], sides[1]);
+  }
+  return Value(
+      arith::AddFOp::create(b, value.getLoc(), halves[0], halves[1]));
+}
+
 FailureOr<Value> PairCode::leaf(Value value) {
   Operation *op = value.getDefiningOp();
   VarySet set = plan.varies.of(value);
   if (!op || set.empty())
     return Value();
+  if (FailureOr<Value> near = nearDifference(value); failed(near) || *near)
+    return near;
   if (auto ambient = dyn_cast<AmbientOp>(op))
     if (ambient.getKind() == Ambient::Score && score)
       return score;
@@ -134,8 +221,8 @@ FailureOr<Value> PairCode::leaf(Value value) {
                      b.getI64Type());
     }
   }
-  if (!set.isRow() && !set.isColumn())
-    return Value();
+  if (!set.isRow() && !plan.isColumn(set))
+    return lifted(op);
   if (!value.getType().isIntOrFloat())
     return Value();
   Type type = value.getType();
@@ -182,10 +269,13 @@ Value PairCode::pick(ElementOp op, Value at) {
                           regions.kernel.table(table->info, table->type), at);
 }
 
-bool PairCode::yield(Value value, Type type) {
-  Value here = get(value, type);
-  if (!here)
-    return false;
+bool PairCode::yield(ValueRange values, Type type) {
+  SmallVector<Value> here;
+  for (Value value : values) {
+    here.push_back(get(value, type));
+    if (!here.back())
+      return false;
+  }
   YieldOp::create(b, loc, here);
   return true;
 }

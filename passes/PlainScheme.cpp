@@ -181,6 +181,18 @@ struct ResolveElement : OpRewritePattern<ElementOp> {
   }
 };
 
+/// A row of a tensor that some computed index picks, in the scheme's own block:
+/// what liftDots takes.
+bool isPickedRow(DotOp op, Value vector) {
+  auto read = vector.getDefiningOp<ReadOp>();
+  return read && isa<SchemeOp>(op->getParentOp()) &&
+         llvm::any_of(read.getIndices(), [](Value index) {
+           return index.getType().isInteger(64) &&
+                  !index.getDefiningOp<arith::ConstantOp>() &&
+                  !index.getDefiningOp<AmbientOp>();
+         });
+}
+
 /// A dot product of vectors that are not q or k.
 struct WriteOutDot : OpRewritePattern<DotOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -191,7 +203,8 @@ struct WriteOutDot : OpRewritePattern<DotOp> {
         cast<RankedTensorType>(op.getLhs().getType()).getDimSize(0);
     if (ShapedType::isDynamic(extent) || extent > maxTerms ||
         op.getLhs().getDefiningOp<VectorOp>() ||
-        op.getRhs().getDefiningOp<VectorOp>())
+        op.getRhs().getDefiningOp<VectorOp>() ||
+        isPickedRow(op, op.getLhs()) || isPickedRow(op, op.getRhs()))
       return failure();
     Location loc = op.getLoc();
     Value sum;

@@ -5,6 +5,7 @@
 
 #include "passes/FormKernels.h"
 #include "passes/KernelRegions.h"
+#include "passes/PlainScheme.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -16,6 +17,9 @@ using namespace mlir;
 
 namespace torsor {
 namespace {
+
+/// The longest chain that is written out.
+constexpr int64_t maxLinks = 32;
 
 /// The gain of a unit on one side, one number for all its lanes.
 FailureOr<double> gainOf(const ActionUnit &unit, bool key, size_t lane) {
@@ -38,91 +42,328 @@ FailureOr<double> gainOf(const ActionUnit &unit, bool key, size_t lane) {
   return gain;
 }
 
-/// What a frequency's table can hold it as, and where it varies.
-VarySet frequencySet(SchemePlan &plan, const ActionUnit &unit) {
-  Value frequency = frequencyOf(unit);
-  return frequency ? plan.varies.of(frequency) : VarySet();
+/// Does a gain have to stand behind the action, lane by lane: one that is not
+/// constant, or that differs between the lanes of a pair?
+bool hasLaneGains(const ActionUnit &unit) {
+  auto isOpen = [](Value value, int64_t lane) {
+    return !constantReal(value, lane);
+  };
+  for (Value by : unit.by)
+    if (isOpen(by, 0))
+      return true;
+  for (const auto *gains : {&unit.gainQ, &unit.gainK}) {
+    double product[2] = {1, 1};
+    for (auto [n, gain] : llvm::enumerate(*gains)) {
+      if (isOpen(gain.first, gain.second))
+        return true;
+      product[n % unit.lanes.size() ? 1 : 0] *=
+          *constantReal(gain.first, gain.second);
+    }
+    if (isa<TurnOp>(unit.block) && product[0] != product[1])
+      return true;
+  }
+  return false;
 }
 
-bool isMoving(SchemePlan &plan, Value time) {
-  SmallVector<Value> work = {time};
+/// Multiplies the lanes of one side by the gains of a unit.
+void addLaneGains(SchemePlan &plan, const ActionUnit &unit, bool key) {
+  SmallVector<Value> &lanes = key ? plan.gainK : plan.gainQ;
+  const auto &gains = key ? unit.gainK : unit.gainQ;
+  if (unit.by.empty() && gains.empty())
+    return;
+  OpBuilder b = OpBuilder::atBlockEnd(&plan.scheme.getBody().front());
+  Location loc = unit.block->getLoc();
+  if (lanes.empty()) {
+    Value one = arith::ConstantOp::create(b, loc, b.getF64FloatAttr(1));
+    lanes.assign(plan.head, one);
+  }
+  auto multiply = [&](int64_t lane, Value by) {
+    Value &factor = lanes[lane];
+    bool isFirst = constantReal(factor) == 1.0;
+    factor = isFirst ? by : Value(arith::MulFOp::create(b, loc, factor, by));
+  };
+  for (int64_t lane : unit.lanes)
+    for (Value by : unit.by)
+      multiply(lane, by);
+  for (auto [n, gain] : llvm::enumerate(gains)) {
+    Value at =
+        arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(gain.second));
+    auto constant = constantReal(gain.first, gain.second);
+    Value by = constant ? Value(arith::ConstantOp::create(
+                              b, loc, b.getF64FloatAttr(*constant)))
+                        : laneOf(b, loc, gain.first, at);
+    multiply(unit.lanes[n % unit.lanes.size()], by);
+  }
+}
+
+/// Does the value read an operation that `which` holds of?
+bool readsAny(Value root, llvm::function_ref<bool(Operation *)> which) {
+  SmallVector<Value> work = {root};
   llvm::SmallPtrSet<Operation *, 16> seen;
   while (!work.empty()) {
     Operation *op = work.pop_back_val().getDefiningOp();
     if (!op || !seen.insert(op).second)
       continue;
-    if (auto clock = dyn_cast<ClockOp>(op); clock && clock.getMoving())
+    if (which(op))
       return true;
     work.append(op->operand_begin(), op->operand_end());
   }
   return false;
 }
 
-LogicalResult checkUnit(SchemePlan &plan, const ActionUnit &unit) {
-  Location loc = unit.block->getLoc();
-  if (!unit.within.empty()) {
-    Operation *op = unit.within.front();
-    return noKernel(op->getLoc(),
-                    "the combinator '" + op->getName().stripDialect() + "'");
-  }
-  if (isa<ZeroOp>(unit.block))
-    return success();
-  if (!isa<TurnOp>(unit.block))
-    return noKernel(loc,
-                    "the block '" + unit.block->getName().stripDialect() + "'");
-  VarySet set = frequencySet(plan, unit);
-  if (set.has(VarySet::Head))
-    return noKernel(loc, "frequencies that vary by the query head, since keys "
-                         "are shared by the heads of a group");
-  if (!set.isUniform())
-    return noKernel(loc, "frequencies that vary by a token");
+bool isMoving(Value time) {
+  return readsAny(time, [](Operation *op) {
+    auto clock = dyn_cast<ClockOp>(op);
+    return clock && clock.getMoving();
+  });
+}
+
+bool readsRunning(Value time) {
+  return readsAny(time, [](Operation *op) { return isa<RunningOp>(op); });
+}
+
+LogicalResult checkTimes(SchemePlan &plan, const ActionUnit &unit) {
   for (Value time : {unit.timeQ, unit.timeK})
     if (!time.getType().isIntOrFloat())
       return noKernel(time.getLoc(), "a family of clocks");
   if (!plan.varies.of(unit.timeQ).isRow())
     return noKernel(unit.timeQ.getLoc(), "a query's time that reads contents");
-  if (plan.varies.of(unit.timeK).has(VarySet::Head))
-    return noKernel(unit.timeK.getLoc(),
-                    "a key's time that varies by the query head, since keys "
-                    "are shared by the heads of a group");
-  if (!plan.varies.of(unit.timeK).isColumn())
+  VarySet keySet = plan.varies.of(unit.timeK);
+  if (keySet.has(VarySet::Content) || !keySet.without(VarySet::Head).isColumn())
     return noKernel(unit.timeK.getLoc(), "a key's time that reads contents");
   return success();
 }
 
-/// Why cached keys cannot be acted on, for one unit; empty if they can.
-std::string whyRaw(SchemePlan &plan, const ActionUnit &unit) {
-  VarySet set = frequencySet(plan, unit) | plan.varies.of(unit.timeK);
-  for (Value by : unit.by)
+/// Why cached keys cannot be acted on, for one pair; empty if they can.
+std::string whyRaw(SchemePlan &plan, const PlannedPair &pair) {
+  if (pair.kind == BlockKind::Basis)
+    return "";
+  if (pair.kind == BlockKind::Decay || pair.kind == BlockKind::Jordan)
+    return "the key side grows or fades, so that it is acted on relative to "
+           "near tokens";
+  VarySet set = pair.frequency | plan.varies.of(pair.unit->timeK);
+  for (Value by : pair.unit->by)
     set = set | plan.varies.of(by);
+  if (set.has(VarySet::Head))
+    return "the key side varies by the query head, and keys are shared by the "
+           "heads of a group";
   if (set.has(VarySet::Sequence))
     return "the key side varies by the sequence";
   if (set.has(VarySet::Call | VarySet::Size))
     return "the key side varies by the call";
-  if (isMoving(plan, unit.timeK))
+  if (isMoving(pair.unit->timeK))
     return "the key side reads a moving clock";
+  if (readsRunning(pair.unit->timeK))
+    return "the key side reads a running sum, which each call sums again";
   return "";
 }
 
+/// How many pairs act on a lane of `pair` already: factors of a product.
+int layerOf(ArrayRef<PlannedPair> pairs, const PlannedPair &pair) {
+  int layer = 0;
+  for (const PlannedPair &other : pairs)
+    if (other.layer >= layer && llvm::any_of(other.lanes, [&](int64_t lane) {
+          return llvm::is_contained(pair.lanes, lane);
+        }))
+      layer = other.layer + 1;
+  return layer;
+}
+
+/// The running sum of which both times are the same member, if it has several.
+void setFamily(SchemePlan &plan, PlannedPair &pair) {
+  auto q = pair.unit->timeQ.getDefiningOp<TimeOp>();
+  auto k = pair.unit->timeK.getDefiningOp<TimeOp>();
+  if (!q || !k || q.getClock() != k.getClock() ||
+      q.getMember() != k.getMember() || !q.getMember())
+    return;
+  pair.family = q.getClock().getDefiningOp<RunningOp>();
+  if (pair.family)
+    pair.member = *q.getMember();
+}
+
 /// Cuts pairs at the same times and gains into runs of equal steps.
-void cutRuns(ArrayRef<PlannedPair> pairs, SmallVectorImpl<PlannedBlock> &out) {
+void cutRuns(ArrayRef<PlannedPair> pairs, PlannedBranch &out) {
   for (size_t begin = 0; begin < pairs.size();) {
     PlannedBlock block;
     int64_t step = 1;
     size_t end = begin + 1;
-    if (end < pairs.size() && pairs[end].first - pairs[begin].first ==
-                                  pairs[end].second - pairs[begin].second)
+    bool paired = pairs[begin].second >= 0;
+    if (end < pairs.size() && paired &&
+        pairs[end].first - pairs[begin].first ==
+            pairs[end].second - pairs[begin].second)
       step = pairs[end].first - pairs[begin].first;
-    while (end < pairs.size() &&
-           pairs[end].first == pairs[end - 1].first + step &&
-           (pairs[end].second == pairs[end - 1].second + step ||
-            pairs[end].second < 0))
+    while (
+        end < pairs.size() && pairs[end].first == pairs[end - 1].first + step &&
+        (!paired || pairs[end].second == pairs[end - 1].second + step) &&
+        (!pairs[end].family || pairs[end].member == pairs[end - 1].member + 1))
       ++end;
     block.pairs.assign(pairs.begin() + begin, pairs.begin() + end);
     block.step = step;
     out.push_back(std::move(block));
     begin = end;
   }
+}
+
+/// Gathers the pairs of one branch.
+class BranchPlanner {
+public:
+  explicit BranchPlanner(SchemePlan &plan) : plan(plan) {}
+
+  LogicalResult add(const ActionUnit &unit);
+  FailureOr<PlannedBranch> finish();
+
+private:
+  LogicalResult addBases(const ActionUnit &unit);
+  LogicalResult addPair(PlannedPair pair);
+  Value inLog2(Value rate);
+
+  SchemePlan &plan;
+  SmallVector<PlannedPair> pairs;
+  llvm::SmallPtrSet<Operation *, 4> bases;
+};
+
+Value BranchPlanner::inLog2(Value rate) {
+  OpBuilder b = OpBuilder::atBlockEnd(&plan.scheme.getBody().front());
+  Value factor = arith::ConstantOp::create(
+      b, rate.getLoc(), b.getF64FloatAttr(1.4426950408889634));
+  return arith::MulFOp::create(b, rate.getLoc(), rate, factor);
+}
+
+LogicalResult BranchPlanner::addBases(const ActionUnit &unit) {
+  for (auto [op, lanes] : llvm::zip(unit.within, unit.withinLanes)) {
+    auto basis = dyn_cast<BasisOp>(op);
+    if (!basis || !bases.insert(op).second)
+      continue;
+    PlannedPair pair;
+    pair.unit = &unit;
+    pair.kind = BlockKind::Basis;
+    pair.basis = basis;
+    pair.lanes.assign(lanes.begin(), lanes.end());
+    pair.first = lanes.front();
+    plan.keysActed = true;
+    if (failed(addPair(std::move(pair))))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult BranchPlanner::addPair(PlannedPair pair) {
+  if (pair.acts()) {
+    // Lanes that fade by themselves come in numbers.
+    if (pair.kind == BlockKind::Decay)
+      setFamily(plan, pair);
+    if (!pair.frequency.isUniform())
+      return noKernel(pair.unit->block->getLoc(),
+                      "frequencies that vary by a token");
+    if (pair.frequency.has(VarySet::Head) ||
+        plan.varies.of(pair.unit->timeK).has(VarySet::Head))
+      plan.keysByHead = true;
+  }
+  if (pair.kind != BlockKind::Zero && plan.whyRaw.empty())
+    plan.whyRaw = whyRaw(plan, pair);
+  plan.keysActed |= pair.acts() || pair.gainK != 1;
+  pair.layer = layerOf(pairs, pair);
+  pairs.push_back(std::move(pair));
+  return success();
+}
+
+LogicalResult BranchPlanner::add(const ActionUnit &unit) {
+  if (isa<UnipotentOp>(unit.block)) // starts the accumulator instead
+    return success();
+  if (failed(addBases(unit)))
+    return failure();
+  Operation *op = unit.block;
+  if (!isa<ZeroOp>(op) && failed(checkTimes(plan, unit)))
+    return failure();
+  PlannedPair base;
+  base.unit = &unit;
+  size_t count = unit.lanes.size(), stride = 0;
+  if (isa<TurnOp>(op)) {
+    base.kind = BlockKind::Turn;
+    base.frequency = plan.varies.of(frequencyOf(unit));
+    count = 1;
+  } else if (auto decay = dyn_cast<DecayOp>(op)) {
+    base.kind = BlockKind::Decay;
+    base.frequency = plan.varies.of(decay.getRate());
+    base.rate = inLog2(decay.getRate());
+  } else if (auto jordan = dyn_cast<JordanOp>(op);
+             jordan && jordan.getOrder() == 1) {
+    // Its base stands beside it; what is left is its gain.
+  } else if (jordan) {
+    if (!unit.gainQ.empty() || !unit.gainK.empty())
+      return noKernel(op->getLoc(), "gains by lane on a chain");
+    base.kind = BlockKind::Jordan;
+    base.order = jordan.getOrder();
+    if (base.order > maxLinks)
+      return noKernel(op->getLoc(), "a chain of " + Twine(base.order) +
+                                        " links; at most " + Twine(maxLinks));
+    base.frequency = plan.varies.of(jordan.getCouple());
+    base.rate = jordan.getCouple();
+    count = stride = unit.lanes.size() / base.order;
+  } else if (auto plane = dyn_cast<PlaneOp>(op)) {
+    base.kind = BlockKind::Plane;
+    base.frequency = plan.varies.of(plane.getFrequency()) |
+                     plan.varies.of(plane.getU()) |
+                     plan.varies.of(plane.getV());
+    count = 1;
+  } else if (!isa<ZeroOp>(op)) { // an operation of another dialect
+    return noKernel(op->getLoc(),
+                    "the block '" + op->getName().stripDialect() + "'");
+  }
+  bool behind = hasLaneGains(unit);
+  if (behind) {
+    if (!unit.within.empty() || plan.branches.size() || isa<PlaneOp>(op))
+      return noKernel(op->getLoc(), "gains by lane on a factor of a product");
+    addLaneGains(plan, unit, false);
+    addLaneGains(plan, unit, true);
+  }
+  if (base.acts())
+    base.isReal = unit.timeQ.getType().isF64() || unit.timeK.getType().isF64();
+  for (size_t lane = 0; lane < count; ++lane) {
+    FailureOr<double> q = behind ? 1 : gainOf(unit, false, lane);
+    FailureOr<double> k = behind ? 1 : gainOf(unit, true, lane);
+    if (failed(q) || failed(k))
+      return failure();
+    PlannedPair pair = base;
+    pair.gainQ = *q;
+    pair.gainK = *k;
+    pair.first = unit.lanes[lane];
+    if (stride) {
+      for (int64_t link = 0; link < base.order; ++link)
+        pair.lanes.push_back(unit.lanes[link * stride + lane]);
+    } else if (count == 1) {
+      pair.lanes = unit.lanes;
+    } else {
+      pair.lanes = {pair.first};
+    }
+    if (base.kind == BlockKind::Turn || stride)
+      pair.second = pair.lanes[1];
+    if (base.kind == BlockKind::Zero && *q == 1 && *k == 1)
+      continue; // lanes in no block pass
+    if (failed(addPair(std::move(pair))))
+      return failure();
+  }
+  return success();
+}
+
+FailureOr<PlannedBranch> BranchPlanner::finish() {
+  llvm::stable_sort(pairs, [](const PlannedPair &a, const PlannedPair &b) {
+    return std::pair(a.layer, a.first) < std::pair(b.layer, b.first);
+  });
+  SmallVector<SmallVector<PlannedPair>> groups;
+  for (const PlannedPair &pair : pairs) {
+    auto group = llvm::find_if(groups, [&](ArrayRef<PlannedPair> other) {
+      return pair.isAlike(other.front());
+    });
+    if (group == groups.end())
+      groups.push_back({pair});
+    else
+      group->push_back(pair);
+  }
+  PlannedBranch blocks;
+  for (ArrayRef<PlannedPair> group : groups)
+    cutRuns(group, blocks);
+  return blocks;
 }
 
 } // namespace
@@ -136,65 +377,13 @@ Value frequencyOf(const ActionUnit &unit) {
   return turn.getFrequencies();
 }
 
-LogicalResult planBlocks(SchemePlan &plan) {
-  SmallVector<PlannedPair> pairs;
-  for (const ActionUnit &unit : plan.action.units) {
-    if (isa<UnipotentOp>(unit.block)) // starts the accumulator instead
-      continue;
-    if (failed(checkUnit(plan, unit)))
+FailureOr<PlannedBranch> planBranch(SchemePlan &plan,
+                                    ArrayRef<const ActionUnit *> units) {
+  BranchPlanner planner(plan);
+  for (const ActionUnit *unit : units)
+    if (failed(planner.add(*unit)))
       return failure();
-    bool isTurn = isa<TurnOp>(unit.block);
-    size_t lanes = isTurn ? 1 : unit.lanes.size();
-    for (size_t lane = 0; lane < lanes; ++lane) {
-      FailureOr<double> q = gainOf(unit, false, lane);
-      FailureOr<double> k = gainOf(unit, true, lane);
-      if (failed(q) || failed(k))
-        return failure();
-      PlannedPair pair;
-      pair.unit = &unit;
-      pair.gainQ = *q;
-      pair.gainK = *k;
-      pair.first = unit.lanes[lane];
-      pair.second = isTurn ? unit.second() : -1;
-      if (isTurn) {
-        FailureOr<double> q2 = gainOf(unit, false, 1),
-                          k2 = gainOf(unit, true, 1);
-        if (failed(q2) || failed(k2))
-          return failure();
-        if (*q2 != *q || *k2 != *k)
-          return noKernel(unit.block->getLoc(),
-                          "gains that differ between the lanes of a pair");
-        pair.frequency = frequencySet(plan, unit);
-        pair.isReal =
-            unit.timeQ.getType().isF64() || unit.timeK.getType().isF64();
-        if (plan.whyRaw.empty())
-          plan.whyRaw = whyRaw(plan, unit);
-      } else if (*q == 1 && *k == 1) {
-        continue; // lanes in no block pass
-      }
-      plan.keysActed |= isTurn || *k != 1;
-      pairs.push_back(pair);
-    }
-  }
-  if (!plan.whyRaw.empty())
-    plan.keysActed = false;
-
-  llvm::sort(pairs, [](const PlannedPair &a, const PlannedPair &b) {
-    return a.first < b.first;
-  });
-  SmallVector<SmallVector<PlannedPair>> groups;
-  for (const PlannedPair &pair : pairs) {
-    auto group = llvm::find_if(groups, [&](ArrayRef<PlannedPair> other) {
-      return pair.isAlike(other.front());
-    });
-    if (group == groups.end())
-      groups.push_back({pair});
-    else
-      group->push_back(pair);
-  }
-  for (ArrayRef<PlannedPair> group : groups)
-    cutRuns(group, plan.blocks);
-  return success();
+  return planner.finish();
 }
 
 } // namespace torsor

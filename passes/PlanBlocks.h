@@ -8,22 +8,48 @@
 
 namespace torsor {
 
-/// A turning pair, or a lane that only has a gain.
+/// The least that a block is made of: a turning pair, a fading lane, a chain of
+/// lanes, a plane, a change of basis, or a lane that only has a gain.
 struct PlannedPair {
   const ActionUnit *unit = nullptr;
+  BlockKind kind = BlockKind::Zero;
+  /// A pair's lanes; the first two of a chain; else one lane, the first.
   int64_t first = 0, second = -1;
+  /// Every lane that it acts on, in the block's own order.
+  llvm::SmallVector<int64_t, 2> lanes;
+  /// Links of a chain.
+  int64_t order = 1;
   double gainQ = 1, gainK = 1;
-  /// What the frequency varies by; does its clock count reals?
+  /// Of a product: what acts on its lanes before. A basis comes first.
+  int layer = 0;
+  /// A decay's rate in log2 units, a chain's couple, a plane's rate in radians;
+  /// a turn has its frequency (frequencyOf).
+  mlir::Value rate;
+  /// Of a basis.
+  BasisOp basis;
+  /// What the rate varies by; does its clock count reals?
   VarySet frequency;
   bool isReal = false;
+  /// A running sum with several members, and which of them; else null.
+  RunningOp family;
+  int64_t member = -1;
 
+  /// Acts at a time.
+  bool acts() const {
+    return kind != BlockKind::Zero && kind != BlockKind::Basis;
+  }
+  bool isSameTime(const PlannedPair &other) const {
+    if (family || other.family)
+      return family == other.family;
+    return unit->timeQ == other.unit->timeQ && unit->timeK == other.unit->timeK;
+  }
   /// Can stand in one block, and have its rate in one table.
   bool isAlike(const PlannedPair &other) const {
-    return (second < 0) == (other.second < 0) && gainQ == other.gainQ &&
+    bool alone = kind == BlockKind::Plane || kind == BlockKind::Basis;
+    return layer == other.layer && kind == other.kind && !alone &&
+           order == other.order && gainQ == other.gainQ &&
            gainK == other.gainK &&
-           (second < 0 || (unit->timeQ == other.unit->timeQ &&
-                           unit->timeK == other.unit->timeK &&
-                           frequency == other.frequency));
+           (!acts() || (isSameTime(other) && frequency == other.frequency));
   }
 };
 
@@ -32,6 +58,15 @@ struct PlannedBlock {
   llvm::SmallVector<PlannedPair> pairs;
   int64_t step = 1;
 };
+
+/// The blocks of one branch of the action, in the order in which they act.
+using PlannedBranch = llvm::SmallVector<PlannedBlock>;
+
+struct SchemePlan;
+
+/// The blocks of these units; refuses what has no kernel.
+mlir::FailureOr<PlannedBranch>
+planBranch(SchemePlan &plan, llvm::ArrayRef<const ActionUnit *> units);
 
 } // namespace torsor
 

@@ -102,25 +102,11 @@ LogicalResult refuse(Operation &op) {
   Location loc = op.getLoc();
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](ValueActionOp) { return noKernel(loc, "an action on values"); })
-      .Case([&](ValueBiasOp) {
-        return noKernel(loc, "a vector added to values");
-      })
       .Case([&](EmbedOp) { return noKernel(loc, "an additive encoding"); })
-      .Case([&](NormOp) { return noKernel(loc, "a norm of q and k"); })
       .Case([&](ReadoutOp readout) -> LogicalResult {
-        if (readout.getKind() == ReadoutKind::Softmax)
+        if (readout.getKind() != ReadoutKind::Delta)
           return success();
-        return noKernel(loc, readout.getKind() == ReadoutKind::Linear
-                                 ? "a linear readout"
-                                 : "the delta rule");
-      })
-      .Case(
-          [&](RunningOp) { return noKernel(loc, "a running sum as a clock"); })
-      .Case([&](PathSumOp) {
-        return noKernel(loc, "a sum over the tokens between key and query");
-      })
-      .Case([&](VectorOp) {
-        return noKernel(loc, "a term that reads the contents of q and k");
+        return noKernel(loc, "the delta rule");
       })
       .Case([&](SumOp sum) {
         return noKernel(loc, "a sum of " + Twine(sum.getCount()) +
@@ -187,6 +173,54 @@ LogicalResult planWidths(SchemePlan &plan, int64_t headOption,
   return success();
 }
 
+/// Does a term read the product of q and k as such?
+bool readsProduct(SchemeOp scheme) {
+  return !scheme.getBody().getOps<DotOp>().empty();
+}
+
+/// A vector added to values: a row of a table that the pair picks, or one
+/// vector for all pairs.
+LogicalResult planValueRows(SchemePlan &plan, ValueBiasOp term) {
+  Location loc = term.getLoc();
+  Value vector = term.getOperand();
+  OpBuilder b(term);
+  plan.valuePlaceRow = CountedOp::create(b, loc, b.getI64Type());
+  plan.valuePlaceLane = CountedOp::create(b, loc, b.getI64Type());
+  if (cast<RankedTensorType>(vector.getType()).getDimSize(0) != plan.value)
+    return term.emitError("the vector added to values must be ")
+           << plan.value << " wide, as they are";
+  if (!plan.varies.of(vector).isUniform()) {
+    auto read = vector.getDefiningOp<ReadOp>();
+    if (!read || plan.varies.of(vector).has(VarySet::Content | VarySet::Path))
+      return noKernel(loc, "a vector added to values that is no row of a table");
+    auto type = cast<RankedTensorType>(read.getTensor().getType());
+    SmallVector<Value> indices(read.getIndices());
+    for (auto [n, index] : llvm::enumerate(read.getIndices())) {
+      if (index.getType().isInteger(64) && plan.varies.of(index).isUniform())
+        continue;
+      if (!index.getType().isInteger(64) || plan.valueRow ||
+          ShapedType::isDynamic(type.getDimSize(n)))
+        return noKernel(loc, "a vector added to values that is not a row of a "
+                             "table picked by one number");
+      plan.valueRows = type.getDimSize(n);
+      auto number = [&](int64_t value) -> Value {
+        return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
+      };
+      plan.valueRow = arith::MaxSIOp::create(b, loc, index, number(0));
+      plan.valueRow = arith::MinSIOp::create(b, loc, plan.valueRow,
+                                             number(plan.valueRows - 1));
+      indices[n] = plan.valuePlaceRow;
+    }
+    vector = ReadOp::create(b, loc, read.getType(), read.getTensor(), indices);
+  } else {
+    plan.valueRow =
+        arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
+    plan.valueRows = 1;
+  }
+  plan.valueElement = laneOf(b, loc, vector, plan.valuePlaceLane);
+  return success();
+}
+
 } // namespace
 
 LogicalResult refuseTerms(SchemeOp scheme) {
@@ -201,8 +235,10 @@ LogicalResult planTerms(SchemePlan &plan, int64_t headOption,
                         int64_t valueOption) {
   SchemeOp scheme = plan.scheme;
   Value scale, bias, softcap, sink, logit;
-  Location biasLoc = scheme.getLoc(), sinkLoc = scheme.getLoc();
+  Location biasLoc = scheme.getLoc(), sinkLoc = scheme.getLoc(),
+           readoutLoc = scheme.getLoc();
   Value action;
+  ValueBiasOp added;
   for (Operation &op : scheme.getBody().front()) {
     llvm::TypeSwitch<Operation *>(&op)
         .Case([&](ActionTermOp term) { action = term.getAction(); })
@@ -217,7 +253,15 @@ LogicalResult planTerms(SchemePlan &plan, int64_t headOption,
           sink = term.getOperand();
           sinkLoc = term.getLoc();
         })
-        .Case([&](MaskOp term) { plan.mask = term.getOperand(); });
+        .Case([&](MaskOp term) { plan.mask = term.getOperand(); })
+        .Case([&](NormOp term) { plan.norm = term; })
+        .Case([&](PathTotalOp total) { plan.paths.push_back(total); })
+        .Case([&](ReadoutOp term) {
+          plan.linear = term.getKind() == ReadoutKind::Linear;
+          plan.divisor = term.getDivisor();
+          readoutLoc = term.getLoc();
+        })
+        .Case([&](ValueBiasOp term) { added = term; });
   }
   if (plan.mask && matchPattern(plan.mask, m_One()))
     plan.mask = {};
@@ -230,25 +274,41 @@ LogicalResult planTerms(SchemePlan &plan, int64_t headOption,
   if (failed(planWidths(plan, headOption, valueOption)))
     return failure();
 
+  if (plan.divisor && plan.varies.of(plan.divisor).has(VarySet::Content))
+    return noKernel(readoutLoc, "a divisor that reads contents");
+  if (added && failed(planValueRows(plan, added)))
+    return failure();
   Folder fold(plan, biasLoc);
   if (!scale)
     scale = fold.real(1.0 / std::sqrt(double(plan.head)));
+  // Weights are exp2 of z, or z itself.
+  double unit = plan.linear ? 1.0 : log2e;
   if (bias)
-    bias = fold.scaled(bias, log2e);
+    bias = fold.scaled(bias, unit);
   FailureOr<Value> start = unipotentStart(plan, fold);
   if (failed(start))
     return failure();
   if (logit) {
-    plan.logit = fold.scaled(logit, log2e);
+    plan.logit = fold.scaled(logit, unit);
+  } else if (readsProduct(scheme)) {
+    // q k stands bare in a term, so that the scale cannot be in q.
+    Value z = fold.times(fold.score(), softcap ? scale : fold.scaled(scale, unit));
+    if (softcap) {
+      z = math::TanhOp::create(
+          fold.b, fold.loc,
+          arith::DivFOp::create(fold.b, fold.loc, z, softcap));
+      z = fold.times(z, fold.scaled(softcap, unit));
+    }
+    plan.logit = fold.sum(z, bias);
   } else if (softcap) {
     // c tanh(scale score / c) + bias: the inner factor goes to q.
     plan.scale = arith::DivFOp::create(fold.b, fold.loc, scale, softcap);
     Value z = math::TanhOp::create(fold.b, fold.loc, fold.score());
-    plan.logit = fold.times(z, fold.scaled(softcap, log2e));
+    plan.logit = fold.times(z, fold.scaled(softcap, unit));
     if (bias)
       plan.logit = fold.sum(plan.logit, bias);
   } else {
-    plan.scale = fold.scaled(scale, log2e);
+    plan.scale = fold.scaled(scale, unit);
     plan.init = *start;
     if (bias && isToeplitz(plan, bias))
       plan.init = fold.sum(plan.init, bias);
@@ -259,10 +319,10 @@ LogicalResult planTerms(SchemePlan &plan, int64_t headOption,
   if (*start && !plan.init)
     plan.logit = fold.sum(plan.logit, *start);
   if (plan.scale && !plan.varies.of(plan.scale).isRow())
-    return noKernel(scale.getLoc(), "a scale that reads contents");
+    return noKernel(scale.getLoc(), "a scale that varies by the key");
   if (sink) {
     plan.sink = fold.scaled(sink, log2e);
-    if (!plan.varies.of(sink).isRow())
+    if (plan.varies.of(sink).has(VarySet::Content))
       return noKernel(sinkLoc, "a sink that reads contents");
   }
   // Constants of constants, so that a constant scale is an attribute.

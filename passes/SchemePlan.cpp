@@ -76,59 +76,89 @@ MemRefType SchemeArguments::getMemref(Operation *declaration) const {
   return MemRefType::get(shape, element, layout);
 }
 
-const FilledTable &FilledTables::request(ArrayRef<Value> elements, bool isList,
-                                         FilledTable::Kind kind, VarySet set,
-                                         bool key) {
-  for (const FilledTable &table : tables)
-    if (table.kind == kind && table.isList == isList &&
-        ArrayRef<Value>(table.elements) == elements &&
-        (table.axis.empty() || table.axis == (key ? "G" : "H")))
-      return table;
+static Type elementOf(FilledTable::Kind kind, Builder &b) {
+  switch (kind) {
+  case FilledTable::Kind::Real32:
+    return b.getF32Type();
+  case FilledTable::Kind::Real64:
+  case FilledTable::Kind::TurnsReal:
+    return b.getF64Type();
+  case FilledTable::Kind::Integer:
+  case FilledTable::Kind::Turns:
+    return b.getI64Type();
+  case FilledTable::Kind::Truth:
+    return b.getI1Type();
+  }
+  return {};
+}
+
+FilledTable &FilledTables::add(FilledTable::Kind kind, VarySet set,
+                               StringRef axis, ArrayRef<int64_t> extents) {
   FilledTable &table = tables.emplace_back();
   table.perSequence = !set.isBound();
   table.number = get(table.perSequence).size() - 1;
   table.kind = kind;
-  table.elements.assign(elements.begin(), elements.end());
-  table.isList = isList;
   if (set.has(VarySet::Head | VarySet::Group))
-    table.axis = key ? "G" : "H";
-
+    table.axis = axis;
   Builder b(context);
   SmallVector<StringAttr> axes;
   SmallVector<int64_t> shape;
-  if (table.perSequence) {
-    axes.push_back(b.getStringAttr("sequence"));
+  auto open = [&](StringRef name) {
+    axes.push_back(b.getStringAttr(name));
     shape.push_back(ShapedType::kDynamic);
+  };
+  if (table.perSequence)
+    open("sequence");
+  if (!table.axis.empty())
+    open(table.axis);
+  // An axis is needed even by a single element.
+  SmallVector<int64_t> last(extents);
+  if (axes.empty() && last.empty())
+    last.push_back(1);
+  for (int64_t extent : last) {
+    axes.push_back(b.getStringAttr(std::to_string(extent)));
+    shape.push_back(extent);
   }
-  if (!table.axis.empty()) {
-    axes.push_back(b.getStringAttr(table.axis));
-    shape.push_back(ShapedType::kDynamic);
-  }
-  if (isList || axes.empty()) {
-    axes.push_back(b.getStringAttr(std::to_string(elements.size())));
-    shape.push_back(elements.size());
-  }
-  Type element;
-  switch (kind) {
-  case FilledTable::Kind::Real32:
-    element = b.getF32Type();
-    break;
-  case FilledTable::Kind::Real64:
-  case FilledTable::Kind::TurnsReal:
-    element = b.getF64Type();
-    break;
-  case FilledTable::Kind::Integer:
-  case FilledTable::Kind::Turns:
-    element = b.getI64Type();
-    break;
-  case FilledTable::Kind::Truth:
-    element = b.getI1Type();
-    break;
-  }
-  table.type = MemRefType::get(shape, element);
+  table.type = MemRefType::get(shape, elementOf(kind, b));
   table.info = TableAttr::get(
       context, table.perSequence ? TableSource::Prepare : TableSource::Bind,
       table.number, false, axes);
+  return table;
+}
+
+const FilledTable &FilledTables::request(ArrayRef<Value> elements, bool isList,
+                                         FilledTable::Kind kind, VarySet set,
+                                         bool key) {
+  StringRef axis = key && !set.has(VarySet::Head) ? "G" : "H";
+  for (const FilledTable &table : tables)
+    if (table.kind == kind && table.isList == isList && table.loops.empty() &&
+        ArrayRef<Value>(table.elements) == elements &&
+        (table.axis.empty() || table.axis == axis))
+      return table;
+  SmallVector<int64_t> extents;
+  if (isList)
+    extents.push_back(elements.size());
+  FilledTable &table = add(kind, set, axis, extents);
+  table.elements.assign(elements.begin(), elements.end());
+  table.isList = isList;
+  return table;
+}
+
+const FilledTable &
+FilledTables::request(ArrayRef<std::pair<int64_t, Value>> loops, Value element,
+                      VarySet set, bool key) {
+  StringRef axis = key && !set.has(VarySet::Head) ? "G" : "H";
+  for (const FilledTable &table : tables)
+    if (ArrayRef<std::pair<int64_t, Value>>(table.loops) == loops &&
+        table.elements.front() == element &&
+        (table.axis.empty() || table.axis == axis))
+      return table;
+  SmallVector<int64_t> extents;
+  for (auto [extent, number] : loops)
+    extents.push_back(extent);
+  FilledTable &table = add(FilledTable::Kind::Real32, set, axis, extents);
+  table.elements = {element};
+  table.loops.assign(loops.begin(), loops.end());
   return table;
 }
 

@@ -49,6 +49,9 @@ struct FilledTable {
   Kind kind = Kind::Real64;
   /// Scheme-level scalars, one for each element of the last axis.
   llvm::SmallVector<mlir::Value> elements;
+  /// Axes behind the others that loops fill from one element: how many, and
+  /// the value in the element that stands for the number.
+  llvm::SmallVector<std::pair<int64_t, mlir::Value>, 2> loops;
   /// The table has a last axis, even of one element.
   bool isList = false;
   /// The axis "H" or "G"; empty: none.
@@ -62,16 +65,30 @@ class FilledTables {
 public:
   explicit FilledTables(mlir::MLIRContext *context) : context(context) {}
 
-  /// Table of `elements`, which vary by `set`. On the side of keys the only
-  /// axis is "G"; on that of queries it is "H".
+  /// Table of `elements`, which vary by `set`. On the side of keys the axis is
+  /// "G" unless they vary by the query head; on that of queries it is "H".
   const FilledTable &request(llvm::ArrayRef<mlir::Value> elements, bool isList,
                              FilledTable::Kind kind, VarySet set, bool key);
+
+  /// A table of f32 whose last axes are `loops`.
+  const FilledTable &
+  request(llvm::ArrayRef<std::pair<int64_t, mlir::Value>> loops,
+          mlir::Value element, VarySet set, bool key);
 
   llvm::SmallVector<const FilledTable *> get(bool perSequence) const;
 
 private:
+  FilledTable &add(FilledTable::Kind kind, VarySet set, llvm::StringRef axis,
+                   llvm::ArrayRef<int64_t> extents);
+
   mlir::MLIRContext *context;
   std::deque<FilledTable> tables;
+};
+
+/// A running sum that some time reads: its terms at the key token.
+struct PlannedScan {
+  RunningOp clock;
+  llvm::SmallVector<mlir::Value> terms; // one for each member
 };
 
 /// What is known of one scheme while its kernels are formed.
@@ -93,11 +110,53 @@ struct SchemePlan {
   /// Phases are rounded as other libraries round them.
   bool f32Reference = false;
   ActionForm action;
-  llvm::SmallVector<PlannedBlock> blocks;
+  /// One list for each way the choices of the action fall, and the number of
+  /// the one that a pair takes (i64; null where there is one). `blocks`: all.
+  llvm::SmallVector<PlannedBranch> branches;
+  mlir::Value branchNumber;
+  PlannedBranch blocks;
+  llvm::SmallVector<PlannedScan> scans;
+  /// The key side differs between the query heads of a group: keys are packed
+  /// and acted on once for each head.
+  bool keysByHead = false;
   /// Cached keys lie as they come: the key side depends on what may change
   /// between calls. Why, for people; empty: they lie acted on.
   bool keysActed = false;
   std::string whyRaw;
+
+  /// A function of the key token, and of the query head where keys differ by
+  /// it: it can be a column slot.
+  bool isColumn(VarySet set) const {
+    return (keysByHead ? set.without(VarySet::Head) : set).isColumn();
+  }
+  /// Is there a sum for each query head?
+  bool isByHead(const PlannedScan &scan) {
+    return llvm::any_of(scan.terms, [&](mlir::Value term) {
+      return varies.of(term).has(VarySet::Head | VarySet::Group);
+    });
+  }
+  /// The number of the scan that sums this clock; -1 for others.
+  int64_t scanOf(mlir::Operation *clock) const {
+    for (auto [n, scan] : llvm::enumerate(scans))
+      if (scan.clock == clock)
+        return n;
+    return -1;
+  }
+
+  /// What divides q and k before the action; weights by lane, empty without.
+  NormOp norm;
+  llvm::SmallVector<mlir::Value> normQ, normK;
+  /// Factors by lane behind the action, empty without.
+  llvm::SmallVector<mlir::Value> gainQ, gainK;
+  /// z is the weight of v; what the sum of z is turned into for the division.
+  bool linear = false;
+  mlir::Value divisor;
+  /// The vector added to v: row `valueRow` of `valueRows`, whose element is
+  /// given by the placeholders of row and lane.
+  mlir::Value valueRow, valueElement, valuePlaceRow, valuePlaceLane;
+  int64_t valueRows = 0;
+  /// Sums over paths, by number.
+  llvm::SmallVector<PathTotalOp> paths;
 
   /// Null where absent. `scale` multiplies q; `init`, `logit` (an expression of
   /// the score that reaches it) and `sink` are in log2 units.

@@ -66,45 +66,85 @@ void removeUnused(Block &block) {
 
 } // namespace
 
-bool deriveTileRegion(AttentionOp op) {
-  op.getTile().getBlocks().clear();
-  if (op.getMask().empty())
-    return false;
-  Block &mask = op.getMask().front();
-  IntervalAnalysis ranges;
-  setPairRanges(op, mask, ranges);
-  ranges.run(mask);
+namespace {
 
-  Block &tile = op.getTile().emplaceBlock();
-  OpBuilder b = OpBuilder::atBlockBegin(&tile);
-  Location loc = mask.back().getLoc();
+/// Emits the region of a pair into the tile region, over the box of its
+/// arguments; gives what it yields, and what cannot be bounded in `open`.
+BoxValue emitOverBox(AttentionOp op, Block &pair, Block &tile, OpBuilder &b,
+                     SmallVectorImpl<Operation *> &open) {
+  IntervalAnalysis ranges;
+  setPairRanges(op, pair, ranges);
+  ranges.run(pair);
   BoxCode code(b, ranges);
-  for (auto [n, argument] : llvm::enumerate(mask.getArguments())) {
-    Type type = n < 2 ? b.getI64Type() : argument.getType();
-    Value low = tile.addArgument(type, argument.getLoc());
-    Value high = tile.addArgument(type, argument.getLoc());
-    code.set(argument, fromArguments(code, b, loc, low, high));
-  }
-  SmallVector<Operation *> live = collectLive(mask);
-  SmallVector<Operation *> open;
-  for (Operation *inner : live)
-    if (inner != &mask.back() && !code.emit(*inner))
+  Location loc = pair.back().getLoc();
+  for (auto [n, argument] : llvm::enumerate(pair.getArguments()))
+    code.set(argument,
+             fromArguments(code, b, loc, tile.getArgument(2 * n),
+                           tile.getArgument(2 * n + 1)));
+  for (Operation *inner : collectLive(pair))
+    if (inner != &pair.back() && !code.emit(*inner))
       open.push_back(inner);
-  BoxValue result = code.get(mask.back().getOperand(0));
-  YieldOp::create(b, loc, ValueRange{result.mayHold, result.mustHold});
-  removeUnused(tile);
+  return code.get(pair.back().getOperand(0));
+}
+
+void remarkOpen(ArrayRef<Operation *> open) {
   for (Operation *inner : open)
     remark::missed(inner->getLoc(), remark::RemarkOpts::name("TileUndecided")
                                         .category("torsor-derive-tiles"))
         << ("the tile test cannot bound '" + inner->getName().getStringRef() +
             "': tiles that depend on it stay partial")
                .str();
+}
+
+} // namespace
+
+bool deriveTileRegion(AttentionOp op) {
+  op.getTile().getBlocks().clear();
+  bool hasMask = !op.getMask().empty() && !op->hasAttr("maps_decide");
+  bool hasBranch = !op.getBranch().empty();
+  if (!hasMask && !hasBranch)
+    return false;
+  Block &first = (hasMask ? op.getMask() : op.getBranch()).front();
+  Block &tile = op.getTile().emplaceBlock();
+  OpBuilder b = OpBuilder::atBlockBegin(&tile);
+  Location loc = first.back().getLoc();
+  for (auto [n, argument] : llvm::enumerate(first.getArguments())) {
+    Type type = n < 2 ? b.getI64Type() : argument.getType();
+    tile.addArgument(type, argument.getLoc());
+    tile.addArgument(type, argument.getLoc());
+  }
+  SmallVector<Operation *> open;
+  SmallVector<Value> results;
+  auto truth = [&](bool value) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getBoolAttr(value));
+  };
+  if (hasMask) {
+    BoxValue seen = emitOverBox(op, op.getMask().front(), tile, b, open);
+    results = {seen.mayHold, seen.mustHold};
+  } else { // The maps say what is seen.
+    results = {truth(true), truth(false)};
+  }
   APInt some, every;
-  if (matchPattern(result.mayHold, m_ConstantInt(&some)) && !some.isZero() &&
-      matchPattern(result.mustHold, m_ConstantInt(&every)) && every.isZero()) {
+  if (!hasBranch && matchPattern(results[0], m_ConstantInt(&some)) &&
+      !some.isZero() && matchPattern(results[1], m_ConstantInt(&every)) &&
+      every.isZero()) {
+    remarkOpen(open);
     op.getTile().getBlocks().clear();
     return false;
   }
+  if (hasBranch) {
+    BoxValue number = emitOverBox(op, op.getBranch().front(), tile, b, open);
+    for (auto [value, end] : {std::pair(number.low, int64_t(0)),
+                              std::pair(number.high,
+                                        int64_t(op.getBranches().size()) - 1)})
+      results.push_back(
+          value ? value
+                : Value(arith::ConstantOp::create(b, loc,
+                                                  b.getI64IntegerAttr(end))));
+  }
+  YieldOp::create(b, loc, results);
+  removeUnused(tile);
+  remarkOpen(open);
   return true;
 }
 
@@ -113,7 +153,7 @@ namespace {
 struct DeriveTiles : impl::DeriveTilesBase<DeriveTiles> {
   void runOnOperation() override {
     getOperation()->walk([](AttentionOp op) {
-      if (!op->hasAttr("maps_decide"))
+      if (!op->hasAttr("maps_decide") || !op.getBranch().empty())
         deriveTileRegion(op);
     });
   }

@@ -13,8 +13,9 @@ namespace torsor {
 /// visible pair, `all` is true only if it holds no hidden pair, whatever the
 /// values; both are exact where each index and slot stands once and only
 /// comparisons and conjunctions are made of them. What cannot be bounded
-/// counts as undecided and is remarked at its operation. Does nothing without a
-/// mask region. Returns false, and leaves no region, if the test could never
+/// counts as undecided and is remarked at its operation. With a region `branch`
+/// it also yields the least and the greatest branch of the box. Does nothing
+/// without a mask or a branch region. Returns false, and leaves no region, if the test could never
 /// decide anything.
 bool deriveTileRegion(AttentionOp op);
 

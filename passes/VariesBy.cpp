@@ -68,6 +68,14 @@ static VarySet own(Operation *op) {
         return {};
       })
       .Case([](VectorOp) { return VarySet::Content; })
+      .Case([](TableDotOp dot) {
+        return VarySet(VarySet::Content) | (dot.getSide() == Side::Query
+                                                ? VarySet::Query
+                                                : VarySet::Key);
+      })
+      .Case([](PathTotalOp) {
+        return VarySet(VarySet::Query) | VarySet(VarySet::Key);
+      })
       .Default([](Operation *) { return VarySet(); });
 }
 

@@ -48,15 +48,16 @@ public:
   constexpr bool isUniform() const {
     return hasOnly(Loaded | Size | Head | Group | Call | Sequence);
   }
-  /// The same for all keys: a function of the query token and of what is
-  /// uniform.
+  /// The same for all keys: a function of the query token, of its vector and
+  /// of what is uniform.
   constexpr bool isRow() const {
-    return hasOnly(Loaded | Size | Head | Group | Call | Sequence | Query);
+    return hasOnly(Loaded | Size | Head | Group | Call | Sequence | Query |
+                   Content);
   }
-  /// A function of the key token and of what is uniform, the query head left
-  /// out: keys are shared by the heads of a group.
+  /// A function of the key token, of its vector and of what is uniform, the
+  /// query head left out: keys are shared by the heads of a group.
   constexpr bool isColumn() const {
-    return hasOnly(Loaded | Size | Group | Call | Sequence | Key);
+    return hasOnly(Loaded | Size | Group | Call | Sequence | Key | Content);
   }
 
   /// "{head, query}", in the words of the language ("call" for H and G).

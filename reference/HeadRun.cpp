@@ -219,7 +219,7 @@ void HeadRun::softmax(const std::vector<double> &z, double *o, double *lse) {
   *lse = top + std::log(sum);
 }
 
-void HeadRun::linear(const std::vector<double> &z, double *o) {
+void HeadRun::linear(const std::vector<double> &z, double *o, double *lse) {
   int64_t width = program.value;
   std::fill(o, o + width, 0.0);
   double total = 0;
@@ -231,6 +231,7 @@ void HeadRun::linear(const std::vector<double> &z, double *o) {
     for (int64_t c = 0; c < width; ++c)
       o[c] += z[n] * row[c];
   }
+  *lse = z.empty() ? -infinity : total;
   values.computeTotal(total);
   if (program.divisor >= 0 && !tokens.run().partial && !z.empty())
     for (int64_t c = 0; c < width; ++c)
@@ -269,7 +270,7 @@ void HeadRun::attend(double *o, double *lse, std::vector<PairTrace> &row) {
   if (program.readout == Program::Softmax)
     softmax(z, o, lse);
   else
-    linear(z, o);
+    linear(z, o, lse);
   if (program.valueAction)
     applier.apply(*program.valueAction, o, Mode::Back);
 }

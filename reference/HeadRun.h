@@ -23,7 +23,7 @@ private:
   double logit(int64_t key, PairTrace &trace);
   void attend(double *o, double *lse, std::vector<PairTrace> &row);
   void softmax(const std::vector<double> &z, double *o, double *lse);
-  void linear(const std::vector<double> &z, double *o);
+  void linear(const std::vector<double> &z, double *o, double *lse);
   void delta(Output &output);
   void loadValue(int64_t key, double *to) const;
   std::vector<double> gather(const Action &action, const double *from) const;

@@ -2,6 +2,7 @@
 // The action on one row of q or k, as code.
 #include "codegen/cpu/Act.h"
 
+#include "codegen/cpu/ActSteps.h"
 #include "codegen/cpu/Phase.h"
 #include "runtime/torsor_kernel.h"
 
@@ -14,20 +15,19 @@ namespace torsor {
 FailureOr<SmallVector<BlockAttr>> readBlocks(Operation *op, ArrayAttr blocks) {
   SmallVector<BlockAttr> read;
   for (Attribute attr : blocks) {
-    auto block = cast<BlockAttr>(attr);
-    if (block.getKind() != BlockKind::Zero &&
-        block.getKind() != BlockKind::Turn)
-      return op->emitError("no kernel for this yet: a block of kind '")
-             << stringifyBlockKind(block.getKind()) << "'";
-    read.push_back(block);
+    read.push_back(cast<BlockAttr>(attr));
   }
   return read;
 }
 
-Num emitKeysActed(Emitter &e, const Call &call, ArrayRef<BlockAttr> blocks) {
-  bool stored = llvm::all_of(blocks, [](BlockAttr block) {
-    return block.getKeys() == KeyPlace::Cached;
-  });
+Num emitKeysActed(Emitter &e, const Kernel &kernel, const Call &call,
+                  ArrayRef<BlockAttr> blocks) {
+  InterfaceOp interface = kernel.scheme->interface;
+  // A norm alone stands in no block.
+  bool stored = blocks.empty() ? interface.getKeysActed()
+                               : llvm::all_of(blocks, [](BlockAttr block) {
+                                   return block.getKeys() == KeyPlace::Cached;
+                                 });
   return stored ? (call.flags & int64_t(TORSOR_KEYS_ACTED)) != 0
                 : e.constant(e.i1, int64_t(0));
 }
@@ -68,6 +68,18 @@ public:
       emitBlock(block);
     emitPassive();
   }
+  /// Blocks in turn, each on what the one before left in the f32 row.
+  void emitInSteps(ArrayRef<BlockAttr> blocks) {
+    for (BlockAttr block : blocks) {
+      if (block.isAnchored() ? !action.anchor : action.isAnchoredOnly)
+        continue;
+      if (block.getKind() == BlockKind::Zero ||
+          block.getKind() == BlockKind::Turn)
+        emitBlock(block);
+      else
+        emitStep(e, lanes, action, block, tables, place, to);
+    }
+  }
 
 private:
   Num scaled(Num value, double blockGain) {
@@ -106,13 +118,18 @@ private:
     Num time = action.time(action.onQuery ? block.getS() : block.getT());
     const Table &rates = tables.kernel.tables[block.getRates()];
     bool adjacent = step == 2 && second == first + 1;
+    int64_t before = turnsBefore(block);
     pairs(at.getCount(), [&](Num p, int64_t n) {
-      Num rate = tables.rates(rates, place, p + block.getRateOffset(), n);
+      CosSin turn = keptTurn(p + before, n, [&] {
+        Num rate = tables.rates(rates, place, p + block.getRateOffset(), n);
+        return emitCosSin(e, time, rate);
+      });
       auto [x, y] = adjacent && n > 1
                         ? loadAdjacent(laneOf(first, p), n)
                         : std::pair(apart.load(from, laneOf(first, p), n),
                                     apart.load(from, laneOf(second, p), n));
-      auto [turnedX, turnedY] = turned(time, rate, gain, x, y);
+      auto [turnedX, turnedY] =
+          turned(turn, rates.element == e.f32, gain, x, y);
       if (adjacent && n > 1)
         return storeAdjacent(laneOf(first, p), turnedX, turnedY);
       put(apart, laneOf(first, p), turnedX);
@@ -120,10 +137,34 @@ private:
     });
   }
 
-  /// The pair x, y of the row turned at `time`, in f32.
-  std::pair<Num, Num> turned(Num time, Num rate, double gain, Num x, Num y) {
-    CosSin turn = emitCosSin(e, time, rate);
-    if (rate.element() == e.f32) {
+  /// Pairs that the blocks before `block` turn.
+  int64_t turnsBefore(BlockAttr block) const {
+    auto at = llvm::find(action.blocks, block);
+    return countTurns(action.blocks.take_front(at - action.blocks.begin()));
+  }
+  /// The turn of `n` pairs from the kept pair `at` on.
+  CosSin keptTurn(Num at, int64_t n, function_ref<CosSin()> computed) {
+    if (!action.turns)
+      return computed();
+    Pointer cosines = action.turns->words;
+    Pointer sines = cosines + countTurns(action.blocks);
+    Nums turn = e.choose(
+        action.turns->isFresh,
+        [&]() -> Nums {
+          CosSin fresh = computed();
+          cosines.store(at, fresh.cos);
+          sines.store(at, fresh.sin);
+          return {fresh.cos, fresh.sin};
+        },
+        [&]() -> Nums { return {cosines.load(at, n), sines.load(at, n)}; });
+    return {turn[0], turn[1]};
+  }
+
+  /// The pair x, y of the row after the turn, in f32; `rounded`: as other
+  /// libraries round it.
+  std::pair<Num, Num> turned(CosSin turn, bool rounded, double gain, Num x,
+                             Num y) {
+    if (rounded) {
       auto [first, second] =
           emitRoundedTurn(e, from.element, turn, gain, e.convert(x, e.f32),
                           e.convert(y, e.f32));
@@ -198,10 +239,54 @@ private:
 
 } // namespace
 
+int64_t countTurns(ArrayRef<BlockAttr> blocks) {
+  int64_t count = 0;
+  for (BlockAttr block : blocks)
+    if (block.getKind() == BlockKind::Turn && block.getLanes().getSecond() >= 0)
+      count += block.getLanes().getCount();
+  return count;
+}
+
+/// Copies the row to f32, lets the blocks act one by one, and converts it.
+static void emitSteps(Emitter &e, int64_t lanes, const Action &action,
+                      const TableReader &tables, const Place &place,
+                      Pointer from, Pointer to) {
+  Pointer row = to.element == e.f32 ? to : frameSlots(e, e.f32, action.width);
+  Action copy = action, step = action;
+  copy.blocks = {};
+  step.gain = Num();
+  RowAction(e, lanes, copy, tables, place, from, row).emit();
+  RowAction(e, lanes, step, tables, place, row, row).emitInSteps(action.blocks);
+  if (to.element == e.f32)
+    return;
+  copy.gain = Num();
+  RowAction(e, lanes, copy, tables, place, row, to).emit();
+}
+
+static void emitPlain(Emitter &e, int64_t lanes, const Action &action,
+                      const TableReader &tables, const Place &place,
+                      Pointer from, Pointer to) {
+  if (needsSteps(action.blocks, action.width))
+    return emitSteps(e, lanes, action, tables, place, from, to);
+  RowAction(e, lanes, action, tables, place, from, to).emit();
+}
+
 void emitAction(Emitter &e, int64_t lanes, const Action &action,
                 const TableReader &tables, const Place &place, Pointer from,
                 Pointer to) {
-  RowAction(e, lanes, action, tables, place, from, to).emit();
+  if (!action.around || action.around->isEmpty())
+    return emitPlain(e, lanes, action, tables, place, from, to);
+  const RowLanes &around = *action.around;
+  if (around.norm) {
+    Pointer normed = frameSlots(e, e.f32, action.width);
+    emitNormed(around, tables, place, action.width, from, normed);
+    from = normed;
+  }
+  if (around.gains < 0)
+    return emitPlain(e, lanes, action, tables, place, from, to);
+  Pointer acted = frameSlots(e, e.f32, action.width);
+  emitPlain(e, lanes, action, tables, place, from, acted);
+  emitLaneGains(around, tables, place, action.width, acted, to);
 }
 
 } // namespace torsor

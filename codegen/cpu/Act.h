@@ -3,9 +3,16 @@
 #ifndef TORSOR_CODEGEN_CPU_ACT_H
 #define TORSOR_CODEGEN_CPU_ACT_H
 
-#include "codegen/cpu/TableReader.h"
+#include "codegen/cpu/Contents.h"
 
 namespace torsor {
+
+/// cos and sin of a token's phases, kept for the rows that share them: the
+/// heads of a query. `isFresh`: the row's are computed and kept, else read.
+struct KeptTurns {
+  Pointer words; // f32, two for each pair
+  Num isFresh;
+};
 
 /// What acts on a row, and with what.
 struct Action {
@@ -14,8 +21,21 @@ struct Action {
   int64_t width = 0;
   /// Time of the token in a slot.
   llvm::function_ref<Num(int64_t)> time;
-  Num gain; // multiplies every lane, if given
+  Num gain;                         // multiplies every lane, if given
+  const RowLanes *around = nullptr; // a norm before, factors by lane behind
+  /// Where the time of a block that grows or fades begins (ActSteps.h); null:
+  /// such blocks are left out.
+  llvm::function_ref<Pointer(BlockAttr)> anchor = nullptr;
+  /// Couples times elapsed time by chain, where they are known; null: not.
+  llvm::function_ref<Pointer(BlockAttr)> couplings = nullptr;
+  /// Other blocks, the norm and the factors are left out.
+  bool isAnchoredOnly = false;
+  /// Null: phases are computed for each row.
+  const KeptTurns *turns = nullptr;
 };
+
+/// Pairs that blocks turn.
+int64_t countTurns(llvm::ArrayRef<BlockAttr> blocks);
 
 /// Writes the row at `from` to `to`, acted on and converted. Without gain, and
 /// where the types agree, passive lanes are copied bit for bit.
@@ -25,7 +45,7 @@ void emitAction(Emitter &e, int64_t lanes, const Action &action,
 
 /// Whether the keys of a call have the action behind them: cached keys of a
 /// contract that stores them so.
-Num emitKeysActed(Emitter &e, const Call &call,
+Num emitKeysActed(Emitter &e, const Kernel &kernel, const Call &call,
                   llvm::ArrayRef<BlockAttr> blocks);
 
 /// The blocks of an array of #torsor.block; reports kinds that have no code.

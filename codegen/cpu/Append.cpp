@@ -120,7 +120,8 @@ void Append::storeKeys(const Call &call, const TableReader &tables, Place place,
                        to.slot * t.stride(2));
     };
     auto time = [&](int64_t slot) { return slots[slot]; };
-    Action act = {blocks, false, widthOf(op.getK()), time, Num()};
+    RowLanes around = keyLanes(op);
+    Action act = {blocks, false, widthOf(op.getK()), time, Num(), &around};
     emitAction(e, lanes, act, tables, place, from(k), into(keys));
     Action copy = {{}, false, widthOf(op.getV()), time, Num()};
     emitAction(e, lanes, copy, tables, place, from(v), into(values));

@@ -58,14 +58,16 @@ void walkItems(Emitter &e, const Call &call, Num begin, Num end,
                llvm::function_ref<Num(const Sequence &)> bytes,
                llvm::function_ref<void(const Sequence &, Num, Num)> body) {
   Num zero = e.index(0);
-  e.loop(0, call.count, 1, {zero, zero},
+  e.loop(0, call.count, 1, {zero, zero, zero},
          [&](Num number, llvm::ArrayRef<Num> carried) -> Nums {
            Sequence sequence = call.sequence(number);
+           sequence.scanBase = carried[2];
            Num first = carried[0], base = carried[1];
            Num behind = first + items(sequence);
            e.loop(max(begin, first) - first, min(end, behind) - first, 1,
                   [&](Num item) { body(sequence, item, base); });
-           return {behind, base + bytes(sequence)};
+           Num scans = call.scanBytes ? call.scanBytes(sequence) : zero;
+           return {behind, base + bytes(sequence), carried[2] + scans};
          });
 }
 

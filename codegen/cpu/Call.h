@@ -5,6 +5,8 @@
 
 #include "codegen/cpu/Emitter.h"
 
+#include <functional>
+
 namespace torsor {
 
 /// A torsor_tensor: data and strides, loaded when first asked for.
@@ -25,6 +27,7 @@ struct Sequence {
   Num keyRow, keyStart, keyLength;
   Num queryIndex, keyIndex, total, flags, shift;
   Num batchNumber; // by which inputs per sequence are addressed
+  Num scanBase;    // where its running sums begin, in bytes; within walkItems
 };
 
 /// torsor_kernel_args.
@@ -34,6 +37,8 @@ public:
 
   Num heads, groups, count, flags;
   Pointer workspace, tables;
+  /// Bytes of the running sums of a sequence; null without any.
+  std::function<Num(const Sequence &)> scanBytes;
 
   /// Tensor `number` (TORSOR_AT_…) with elements of this type.
   Tensor tensor(int64_t number, mlir::Type element) const;

@@ -2,10 +2,12 @@
 // The kernel of few queries against a long row-major run of keys.
 #include "codegen/cpu/Decode.h"
 
+#include "codegen/cpu/ActSteps.h"
 #include "codegen/cpu/DecodeChunk.h"
 #include "codegen/cpu/Exp.h"
 #include "codegen/cpu/Phases.h"
 #include "codegen/cpu/QueryRows.h"
+#include "codegen/cpu/ValueRows.h"
 #include "runtime/torsor_kernel.h"
 
 using namespace mlir;
@@ -34,9 +36,13 @@ private:
   // A partial result: maximum, sum, then the columns.
   int64_t recordWidth() const { return layout.valueWidth() + layout.lanes; }
   Num rowsOf(const Call &call, const Sequence &sequence) const {
-    return sequence.queryLength * (call.heads / call.groups);
+    return sequence.queryLength * layout.headsPerRun(call);
   }
   Num blocksOf(const Call &call, const Sequence &sequence) const {
+    // What fades is taken from the query: a block holds rows of one.
+    if (layout.anchors)
+      return sequence.queryLength *
+             ceilDiv(layout.headsPerRun(call), layout.rows);
     return ceilDiv(rowsOf(call, sequence), layout.rows);
   }
   Range tilesOf(const Sequence &sequence, const Indices &indices) const {
@@ -49,11 +55,12 @@ private:
   Num itemsOf(const Call &call, const Sequence &sequence,
               const Indices &indices) const {
     Range tiles = tilesOf(sequence, indices);
-    return (tiles.end - tiles.begin) * blocksOf(call, sequence) * call.groups;
+    return (tiles.end - tiles.begin) * blocksOf(call, sequence) *
+           layout.runs(call);
   }
   Num bytesOf(const Call &call, const Sequence &sequence) const {
-    return alignUp(rowsOf(call, sequence) * call.groups * splitsOf(sequence) *
-                       (recordWidth() * 4),
+    return alignUp(rowsOf(call, sequence) * layout.runs(call) *
+                       splitsOf(sequence) * (recordWidth() * 4),
                    64);
   }
   /// The record of a row and a split.
@@ -65,6 +72,8 @@ private:
                .as(e.f32) +
            number * recordWidth();
   }
+  RowBlock rowsOfBlock(const Call &call, const Sequence &sequence,
+                       Num number) const;
   TileContext context(const TableReader &tables, const Sequence &sequence,
                       Num group, Pointer scratch) const;
   void emitBlock(const Call &call, const TileContext &c, const Indices &indices,
@@ -89,22 +98,23 @@ PlanEntry Decode::plan(const Call &call) const {
   Indices indices = Indices::read(e, call, tables, op.getByPosition());
   Num zero = e.index(0), none = e.constant(e.f64, 0.0);
   int64_t both = layout.head + layout.value;
-  Nums sums = e.loop(
-      0, call.count, 1, {zero, zero, zero, none, none, none},
-      [&](Num number, ArrayRef<Num> carried) -> Nums {
-        Sequence sequence = call.sequence(number);
-        Range hull = emitSequenceHull(e, op.getVisible(), sequence, indices);
-        Num rows = e.convert(sequence.queryLength * call.heads, e.f64);
-        Num keys = e.convert(hull.end - hull.begin, e.f64);
-        int64_t bytes = elementOf(op.getK()).getIntOrFloatBitWidth() / 8;
-        return {carried[0] + itemsOf(call, sequence, indices),
-                carried[1] + rowsOf(call, sequence) * call.groups,
-                carried[2] + bytesOf(call, sequence),
-                carried[3] + rows * keys * double(2 * both),
-                carried[4] +
-                    keys * e.convert(call.groups, e.f64) * double(bytes * both),
-                carried[5] + rows * double(bytes * layout.value)};
-      });
+  Nums sums =
+      e.loop(0, call.count, 1, {zero, zero, zero, none, none, none},
+             [&](Num number, ArrayRef<Num> carried) -> Nums {
+               Sequence sequence = call.sequence(number);
+               Range hull =
+                   emitSequenceHull(e, op.getVisible(), sequence, indices);
+               Num rows = e.convert(sequence.queryLength * call.heads, e.f64);
+               Num keys = e.convert(hull.end - hull.begin, e.f64);
+               int64_t bytes = elementOf(op.getK()).getIntOrFloatBitWidth() / 8;
+               return {carried[0] + itemsOf(call, sequence, indices),
+                       carried[1] + rowsOf(call, sequence) * layout.runs(call),
+                       carried[2] + bytesOf(call, sequence),
+                       carried[3] + rows * keys * double(2 * both),
+                       carried[4] + keys * e.convert(layout.runs(call), e.f64) *
+                                        double(bytes * both),
+                       carried[5] + rows * double(bytes * layout.value)};
+             });
   return {
       {sums[0], sums[1]}, sums[2], scratchAt.bytes, sums[3], sums[4], sums[5]};
 }
@@ -114,7 +124,7 @@ TileContext Decode::context(const TableReader &tables, const Sequence &sequence,
   TileContext c = {
       .e = e, .kernel = kernel, .op = op, .layout = layout, .tables = tables};
   c.place.sequence = sequence;
-  c.place.group = group;
+  layout.setRun(c.place, tables.call, group);
   c.keyCount = sequence.keyLength;
   c.placeScratch(scratch);
   c.queryStride = scratchAt.queryWidth;
@@ -125,6 +135,19 @@ TileContext Decode::context(const TableReader &tables, const Sequence &sequence,
         scratch.bytes(scratchAt.slots + int64_t(n) * scratchAt.slotBytes)
             .as(TileLayout::storedSlot(slot)));
   return c;
+}
+
+RowBlock Decode::rowsOfBlock(const Call &call, const Sequence &sequence,
+                             Num number) const {
+  Num heads = layout.headsPerRun(call);
+  if (!layout.anchors) {
+    Num first = number * layout.rows;
+    return {first, min(rowsOf(call, sequence) - first, layout.rows), heads};
+  }
+  Num each = ceilDiv(heads, layout.rows);
+  Num skipped = number % each * layout.rows;
+  return {number / each * heads + skipped, min(heads - skipped, layout.rows),
+          heads};
 }
 
 void Decode::partial(const Call &call, Num begin, Num end,
@@ -142,12 +165,11 @@ void Decode::partial(const Call &call, Num begin, Num end,
         Num splits = tiles.end - tiles.begin;
         Num perGroup = blocksOf(call, sequence) * splits;
         Num split = tiles.begin + item % splits;
-        Num first = item % perGroup / splits * layout.rows;
+        RowBlock block =
+            rowsOfBlock(call, sequence, item % perGroup / splits);
+        Num first = block.first;
         Num run = item / perGroup;
         TileContext c = context(tables, sequence, run, scratch);
-        RowBlock block = {first,
-                          min(rowsOf(call, sequence) - first, layout.rows),
-                          (call.heads / call.groups)};
         emitBlock(call, c, indices, block, split, scratch);
         e.loop(0, block.count, 1, [&](Num row) {
           Pointer to = record(call, sequence, base, run, first + row, split);
@@ -170,8 +192,19 @@ void Decode::emitBlock(const Call &call, const TileContext &c,
   Tensor v = call.tensor(TORSOR_AT_V, elementOf(op.getV()));
   Num used = alignUp(block.count, std::lcm(decodeRows, layout.lanes));
   if (scratchAt.queryWidth != layout.head)
-    e.fill(c.queries, used * (scratchAt.queryWidth * 4), 0);
-  SmallVector<Bounds> slots = emitQueryRows(c, blocks, indices, q, block, used);
+    e.fill(c.queries,
+           e.index(scratchAt.formBytes * int64_t(layout.forms.queries.size())),
+           0);
+  SmallVector<Bounds> slots = emitQueryRows(c, indices, q, block, used);
+  if (layout.anchors) {
+    auto time = [&](int64_t slot) {
+      return loadSlot(e, c.rowSlots[slot], e.index(0), 1,
+                      layout.rowSlots[slot]);
+    };
+    emitAnchors(e, blocks, true, time, c.tables,
+                block.place(c, indices, e.index(0)),
+                scratch.bytes(scratchAt.anchors));
+  }
   Num firstIndex = c.indices.load(0);
   Nums ends = e.loop(0, block.count, 1, {firstIndex, firstIndex},
                      [&](Num row, ArrayRef<Num> carried) -> Nums {
@@ -186,7 +219,7 @@ void Decode::emitBlock(const Call &call, const TileContext &c,
       e, op.getFull(), sequence, indices.mapsHold, false, ends[0], ends[1]);
   Num begin = max(seen.begin, number * layout.keys);
   Num end = min(seen.end, (number + 1) * layout.keys);
-  Num isActed = emitKeysActed(e, call, blocks);
+  Num isActed = emitKeysActed(e, kernel, call, blocks);
   DecodeSplit split = {e, tile, scratchAt, scratch, blocks, indices,
                        k, v,    isActed,   begin,   end};
   e.when(begin < end, [&] {
@@ -194,6 +227,7 @@ void Decode::emitBlock(const Call &call, const TileContext &c,
     e.loop(begin, end, decodeChunk, [&](Num at) {
       emitChunk(c, split, queries, full, block.count, at);
     });
+    emitValueRows(c, block.count);
   });
 }
 
@@ -231,7 +265,7 @@ void Decode::combine(const Call &call, Num begin, Num end,
   walkItems(
       e, call, begin, end,
       [&](const Sequence &sequence) {
-        return rowsOf(call, sequence) * call.groups;
+        return rowsOf(call, sequence) * layout.runs(call);
       },
       [&](const Sequence &sequence) { return bytesOf(call, sequence); },
       [&](const Sequence &sequence, Num item, Num base) {
@@ -269,7 +303,7 @@ void Decode::emitRow(const Call &call, const TileContext &c,
                      });
                      return {fma(weight, from.load(1), carried[0])};
                    })[0];
-  RowBlock block = {row, e.index(1), (call.heads / call.groups)};
+  RowBlock block = {row, e.index(1), layout.headsPerRun(call)};
   emitResultRow(c, block.place(c, indices, e.index(0)), c.outputs, top, sum,
                 Num(), call.tensor(TORSOR_AT_O, elementOf(op.getO())),
                 call.tensor(TORSOR_AT_LSE, e.f32));
@@ -294,8 +328,9 @@ FailureOr<OperationInfo> emitDecode(Emitter &e, const Kernel &kernel,
   emitRunFunction(e, kernel, {partial, combine});
   OperationInfo info;
   info.op = TORSOR_DECODE;
-  info.flags =
-      TORSOR_CAN_PARTIAL | TORSOR_CAN_LSE | TORSOR_CAN_PAGED | TORSOR_CAN_RING;
+  // A part of the keys knows no running sum of the whole.
+  info.flags = (kernel.scans.empty() ? TORSOR_CAN_PARTIAL : 0) |
+               TORSOR_CAN_LSE | TORSOR_CAN_PAGED | TORSOR_CAN_RING;
   return info;
 }
 

@@ -3,9 +3,11 @@
 // bring, masks and biases, weights.
 #include "codegen/cpu/DecodeChunk.h"
 
+#include "codegen/cpu/ActSteps.h"
 #include "codegen/cpu/Exp.h"
 #include "codegen/cpu/KeySlots.h"
 #include "codegen/cpu/PackKeys.h"
+#include "codegen/cpu/ValueRows.h"
 
 using namespace mlir;
 
@@ -61,7 +63,14 @@ SmallVector<Bounds> DecodeChunk::emitColumns() const {
       [&](Num number, ArrayRef<Num> carried) -> Nums {
         Place at = place(number);
         Nums slots = {at.index};
-        slots.append(emitSlots(op.getColumns(), c.tables, at, true, false));
+        Contents contents;
+        if (c.layout.readsKeys)
+          contents =
+              emitKeyVector(c, keyLanes(op), at,
+                            split.keyRow(inSplit(min(number, count - 1))),
+                            number, split.isActed);
+        slots.append(
+            emitSlots(op.getColumns(), c.tables, at, true, false, contents));
         c.keyIndices.store(number, e.convert(at.index, e.i32));
         for (auto [n, slot] : llvm::enumerate(ArrayRef(slots).drop_front()))
           storeSlot(e, c.columnSlots[n], number, slot);
@@ -81,19 +90,25 @@ SmallVector<Bounds> DecodeChunk::emitColumns() const {
 
 Num DecodeChunk::needsColumns(Num partial) const {
   AttentionOp op = c.op;
-  if (!op.getTile().empty() || !op.getInit().empty() || !op.getLogit().empty())
+  if (!op.getTile().empty() || !op.getInit().empty() ||
+      !op.getLogit().empty() || c.layout.valueRows)
     return c.e.constant(c.e.i1, int64_t(1));
   return split.blocks.empty() ? partial : partial | (split.isActed ^ 1);
 }
 
-void DecodeChunk::emitActedKeys() const {
+void DecodeChunk::emitActedKeys(ArrayRef<BlockAttr> blocks) const {
   Emitter &e = c.e;
   e.loop(0, count, 1, [&](Num number) {
     auto time = [&](int64_t slot) {
       return loadSlot(e, c.columnSlots[slot], number, 1,
                       c.layout.columnSlots[slot]);
     };
-    Action action = {split.blocks, false, c.layout.head, time, Num()};
+    RowLanes around = keyLanes(c.op);
+    Action action = {blocks, false, c.layout.head, time, Num(), &around};
+    auto anchor = [&](BlockAttr block) {
+      return anchorOf(blocks, block, split.scratch.bytes(split.at.anchors));
+    };
+    action.anchor = anchor;
     emitAction(e, c.lanes(), action, c.tables, place(number),
                split.keyRow(inSplit(number)),
                split.scratch.bytes(split.at.keys).as(e.f32) +
@@ -101,18 +116,87 @@ void DecodeChunk::emitActedKeys() const {
   });
 }
 
+void DecodeChunk::emitForm(int64_t query, int64_t key) const {
+  ArrayRef<BlockAttr> blocks = c.layout.forms.keys[key];
+  TileContext inForm = c;
+  inForm.queries = c.queryRow(query, c.e.index(0));
+  DecodeChunk chunk = {inForm, split, rows, first, count};
+  if (blocks.empty() && keyLanes(c.op).isEmpty())
+    return chunk.emitProducts(true);
+  c.e.when(
+      split.isActed, [&] { chunk.emitProducts(true); },
+      [&] {
+        chunk.emitActedKeys(blocks);
+        chunk.emitProducts(false);
+      });
+}
+
+/// Least and greatest branch of the chunk's pairs.
+SmallVector<Num, 2> DecodeChunk::branchBounds() const {
+  Emitter &e = c.e;
+  AttentionOp op = c.op;
+  int64_t lanes = c.lanes();
+  Type vector = e.vec(lanes, e.i32);
+  Nums start = {e.constant(vector, int64_t(INT32_MAX)),
+                e.constant(vector, int64_t(INT32_MIN))};
+  Nums ends = e.loop(
+      0, rows, 1, start, [&](Num row, ArrayRef<Num> outer) -> Nums {
+        return e.loop(0, count, lanes, outer,
+                      [&](Num key, ArrayRef<Num> carried) -> Nums {
+                        Num branch = emitPair(c, op.getBranch(), row, key);
+                        return {min(carried[0], branch),
+                                max(carried[1], branch)};
+                      });
+      });
+  Num low = e.lane(ends[0], 0), high = e.lane(ends[1], 0);
+  for (int64_t lane = 1; lane < lanes; ++lane) {
+    low = min(low, e.lane(ends[0], lane));
+    high = max(high, e.lane(ends[1], lane));
+  }
+  return {low, high};
+}
+
+void DecodeChunk::emitBranches() const {
+  Emitter &e = c.e;
+  AttentionOp op = c.op;
+  int64_t lanes = c.lanes();
+  SmallVector<Num, 2> ends = branchBounds();
+  Num isMixed = ends[0] != ends[1];
+  Pointer merged = split.scratch.bytes(split.at.merged).as(e.f32);
+  auto eachVector = [&](function_ref<void(Num, Num, Num)> body) {
+    e.loop(0, rows, 1, [&](Num row) {
+      e.loop(0, count, lanes,
+             [&](Num key) { body(row, key, row * decodeChunk + key); });
+    });
+  };
+  for (auto [n, forms] : llvm::enumerate(c.layout.forms.branches)) {
+    int64_t branch = n;
+    Num hasSome = (ends[0] <= branch) & (ends[1] >= branch);
+    e.when(hasSome, [&] {
+      emitForm(forms.query, forms.key);
+      e.when(isMixed, [&] {
+        eachVector([&](Num row, Num key, Num at) {
+          Num own = emitPair(c, op.getBranch(), row, key) == branch;
+          merged.store(at, select(own, c.scores.load(at, lanes),
+                                  merged.load(at, lanes)));
+        });
+      });
+    });
+  }
+  e.when(isMixed, [&] {
+    eachVector([&](Num, Num, Num at) {
+      c.scores.store(at, merged.load(at, lanes));
+    });
+  });
+}
+
 void DecodeChunk::emitScores(Num partial) const {
   Emitter &e = c.e;
   AttentionOp op = c.op;
-  if (split.blocks.empty())
-    emitProducts(true);
+  if (c.layout.forms.isOne())
+    emitForm(0, 0);
   else
-    e.when(
-        split.isActed, [&] { emitProducts(true); },
-        [&] {
-          emitActedKeys();
-          emitProducts(false);
-        });
+    emitBranches();
   if (!op.getInit().empty() || !op.getLogit().empty())
     return emitBiases(partial);
   e.when(partial, [&] { emitMask(); });
@@ -182,13 +266,20 @@ static Num greatest(Emitter &e, Num vector) {
 void DecodeChunk::emitWeights() const {
   Emitter &e = c.e;
   int64_t lanes = c.lanes();
+  AttentionOp op = c.op;
+  bool isLinear = op.getLinear();
   Num filled = alignUp(count, lanes);
+  // Of a linear readout the maximum says only whether a key is seen.
+  auto rank = [&](Num score) {
+    return isLinear ? select(score == hiddenScore, score, 0.0) : score;
+  };
   e.loop(0, rows, 1, [&](Num row) {
     Pointer scores = c.scores + row * decodeChunk;
     Num start = e.constant(e.vec(lanes, e.f32), lowestMaximum);
     Num highest = e.loop(0, filled, lanes, {start},
                          [&](Num key, ArrayRef<Num> carried) -> Nums {
-                           return {max(carried[0], scores.load(key, lanes))};
+                           return {
+                               max(carried[0], rank(scores.load(key, lanes)))};
                          })[0];
     Num before = c.maxima.load(row);
     Num now = max(before, greatest(e, highest));
@@ -198,12 +289,16 @@ void DecodeChunk::emitWeights() const {
     Num sum = c.rowSum.load(row * lanes, lanes) * e.splat(alpha, lanes);
     sum = e.loop(
         0, filled, lanes, {sum}, [&](Num key, ArrayRef<Num> carried) -> Nums {
-          Num weight = emitExp2(e, c.target(),
-                                scores.load(key, lanes) - e.splat(now, lanes));
+          Num score = scores.load(key, lanes);
+          Num weight = isLinear ? select(score == hiddenScore, 0.0, score)
+                                : emitExp2(e, c.target(),
+                                           score - e.splat(now, lanes));
           scores.store(key, weight);
           return {carried[0] + weight};
         })[0];
     c.rowSum.store(row * lanes, sum);
+    if (c.layout.valueRows)
+      emitRowWeights(c, row, scores, e.index(0), filled, e.index(0));
   });
 }
 

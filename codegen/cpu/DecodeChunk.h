@@ -58,7 +58,13 @@ private:
   Place place(Num number) const;
   /// Number within the split of key `number` of the chunk.
   Num inSplit(Num number) const { return first - split.begin + number; }
-  void emitActedKeys() const;
+  /// Acts on the chunk's keys with these blocks.
+  void emitActedKeys(llvm::ArrayRef<BlockAttr> blocks) const;
+  /// Products of rows and keys in one form of each.
+  void emitForm(int64_t query, int64_t key) const;
+  /// Products of pairs in branches, each in its own.
+  void emitBranches() const;
+  llvm::SmallVector<Num, 2> branchBounds() const;
   void emitDots(Num firstRow, int64_t rowCount, Num block, bool acted) const;
   void emitProducts(bool acted) const;
   void emitMask() const;

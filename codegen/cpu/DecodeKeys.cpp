@@ -69,7 +69,7 @@ void DecodeChunk::emitDots(Num firstRow, int64_t rowCount, Num block,
   int64_t keys = split.tile.keysBeside(rowCount), whole = head / lanes * lanes;
   Pointer sums = split.scratch.bytes(at.sums).as(e.f32);
   Pointer queries =
-      split.scratch.bytes(at.queries).as(e.f32) + firstRow * at.queryWidth;
+      c.queries + firstRow * at.queryWidth;
   Num zero = e.constant(e.vec(lanes, e.f32), 0.0);
   e.loop(0, e.index(lanes), keys, [&](Num n) {
     e.when(firstRow == 0,

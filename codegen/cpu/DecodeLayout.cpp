@@ -47,7 +47,10 @@ DecodeScratch::DecodeScratch(const TileLayout &layout)
     next = roundUp(next + size, 64);
     return begin;
   };
-  queries = take(layout.rows * queryWidth * 4);
+  formBytes = layout.rows * queryWidth * 4;
+  queries = take(formBytes * int64_t(layout.forms.queries.size()));
+  anchors = take(layout.anchors * 8);
+  merged = layout.forms.isOne() ? 0 : take(layout.rows * decodeChunk * 4);
   sums = take(decodeRows * layout.lanes * layout.lanes * 4);
   keys = take(decodeChunk * layout.head * 4);
   kept = take(layout.rows * layout.valueWidth() * 4);

@@ -2,6 +2,8 @@
 // 2^x of vectors of f32: 2^round(x) times a polynomial in x - round(x).
 #include "codegen/cpu/Exp.h"
 
+#include "llvm/ADT/SmallVectorExtras.h"
+
 namespace torsor {
 
 /// Minimax fit of 2^f over |f| <= 1/2 with the constant held at 1, so that
@@ -9,35 +11,56 @@ namespace torsor {
 static constexpr double exp2Fit[] = {0.00132647273, 0.00967151299, 0.0555073358,
                                      0.240222424,   0.693147004,   1.0};
 
-static Num polynomial(Emitter &e, Num f) {
-  Num p = e.constant(f.type(), exp2Fit[0]);
+static Nums each(llvm::ArrayRef<Num> values,
+                 llvm::function_ref<Num(Num)> body) {
+  return llvm::map_to_vector(values, body);
+}
+
+static Nums polynomials(Emitter &e, llvm::ArrayRef<Num> f) {
+  Nums p(f.size(), e.constant(f[0].type(), exp2Fit[0]));
   for (double coefficient : llvm::ArrayRef(exp2Fit).drop_front())
-    p = fma(p, f, e.constant(f.type(), coefficient));
+    for (size_t n = 0; n < f.size(); ++n)
+      p[n] = fma(p[n], f[n], e.constant(f[0].type(), coefficient));
+  return p;
+}
+
+static Nums scaledExp2(Emitter &e, Nums x) {
+  // -inf would leave NaN as its fraction.
+  Num lowest = e.constant(x[0].type(), -1024.0);
+  x = each(x, [&](Num a) { return max(lowest, a); });
+  Nums whole = each(x, [&](Num a) { return e.rint(a); }), fraction;
+  for (size_t n = 0; n < x.size(); ++n)
+    fraction.push_back(x[n] - whole[n]);
+  Nums p = polynomials(e, fraction);
+  for (size_t n = 0; n < x.size(); ++n)
+    p[n] = e.call("llvm.x86.avx512.mask.scalef.ps.512", p[n].type(),
+                  {p[n], whole[n], x[n], e.constant(e.i16, int64_t(-1)),
+                   e.constant(e.i32, int64_t(4))});
+  return p;
+}
+
+Nums emitExp2(Emitter &e, const Target &target, Nums x) {
+  if (target.hasScalef && x[0].lanes() == 16)
+    return scaledExp2(e, x);
+  // A comparison with NaN is false, so `max` must keep its second operand.
+  Num lowest = e.constant(x[0].type(), -127.0);
+  x = each(x, [&](Num a) { return max(lowest, a); });
+  // Adding 1.5 * 2^23 rounds to an integer, which then lies in the low bits;
+  // 127 more, and they are the exponent of 2^round(x). 2^-127 comes out as 0:
+  // the exponent's bits are then 0.
+  Num magic = e.constant(x[0].type(), 12582912.0 + 127.0);
+  Nums shifted = each(x, [&](Num a) { return a + magic; });
+  Nums whole = each(shifted, [&](Num a) { return a - magic; }), fraction;
+  for (size_t n = 0; n < x.size(); ++n)
+    fraction.push_back(x[n] - whole[n]);
+  Nums p = polynomials(e, fraction);
+  for (size_t n = 0; n < x.size(); ++n)
+    p[n] = p[n] * e.bitcast(e.bitcast(shifted[n], e.i32) << 23, e.f32);
   return p;
 }
 
 Num emitExp2(Emitter &e, const Target &target, Num x) {
-  if (target.hasScalef && x.lanes() == 16) {
-    // -inf would leave NaN as its fraction.
-    x = max(e.constant(x.type(), -1024.0), x);
-    Num whole = e.rint(x);
-    return e.call("llvm.x86.avx512.mask.scalef.ps.512", x.type(),
-                  {polynomial(e, x - whole), whole, x,
-                   e.constant(e.i16, int64_t(-1)),
-                   e.constant(e.i32, int64_t(4))});
-  }
-  // A comparison with NaN is false, so `max` must keep its second operand.
-  Num lowest = e.constant(x.type(), -127.0);
-  x = max(lowest, x);
-  // Adding 1.5 * 2^23 rounds to an integer, which then lies in the low bits.
-  Num magic = e.constant(x.type(), 12582912.0);
-  Num shifted = x + magic;
-  Num f = x - (shifted - magic);
-  Num p = polynomial(e, f);
-  // 2^-127 comes out as 0: the exponent's bits are then 0.
-  Num scale = e.bitcast(
-      (e.bitcast(shifted, e.i32) << 23) + (int64_t(127) << 23), e.f32);
-  return p * scale;
+  return emitExp2(e, target, Nums{x})[0];
 }
 
 Num emitFullExp2(Emitter &e, const Target &target, Num x) {
@@ -45,7 +68,7 @@ Num emitFullExp2(Emitter &e, const Target &target, Num x) {
   x = max(e.constant(x.type(), -252.0), x);
   x = min(e.constant(x.type(), 252.0), x);
   Num whole = e.rint(x);
-  Num p = polynomial(e, x - whole);
+  Num p = polynomials(e, {x - whole})[0];
   Num low = e.convert(whole, e.i32) >> 1, high = e.convert(whole, e.i32) - low;
   auto power = [&](Num n) { return e.bitcast((n + 127) << 23, e.f32); };
   return p * power(low) * power(high);

@@ -12,6 +12,9 @@ namespace torsor {
 /// stays NaN.
 Num emitExp2(Emitter &e, const Target &target, Num x);
 
+/// The same of several vectors, step by step over all of them.
+Nums emitExp2(Emitter &e, const Target &target, Nums x);
+
 /// 2^x for every x, inf above 128: the same with the upper end clamped.
 Num emitFullExp2(Emitter &e, const Target &target, Num x);
 

@@ -46,8 +46,12 @@ private:
   }
   void addPart(const Call &call, Num number, const Place &place, Num weight,
                Pointer sums) const;
-  void joinRow(const Call &call, const Place &place, Num sink,
-               Pointer sums) const;
+  void joinRow(const Call &call, const Place &place,
+               const TableReader &tables, Num sink, Pointer sums) const;
+  void addRow(const Call &call, const Place &place, const TableReader &tables,
+              Pointer sums) const;
+  void storeRow(const Call &call, const Place &place, Pointer sums, Num factor,
+                Num lse) const;
 
   Emitter &e;
   const Kernel &kernel;
@@ -90,8 +94,38 @@ void Merge::addPart(const Call &call, Num number, const Place &place,
   e.when(dtype == int64_t(TORSOR_F32), [&] { add(e.f32); }, [&] { add(type); });
 }
 
-void Merge::joinRow(const Call &call, const Place &place, Num sink,
-                    Pointer sums) const {
+/// Parts of a linear readout are summed, and so is what their LSE holds.
+void Merge::addRow(const Call &call, const Place &place,
+                   const TableReader &tables, Pointer sums) const {
+  Num count = call.field(offsetof(torsor_kernel_args, part_count), e.i64);
+  Num nothing = e.real(-std::numeric_limits<double>::infinity());
+  e.fill(sums, e.index(padded * 4), 0);
+  Nums ends = e.loop(
+      0, count, 1, {e.real(0.0), e.constant(e.i1, int64_t(0))},
+      [&](Num number, ArrayRef<Num> carried) -> Nums {
+        Num total = lseOf(call, number, place);
+        Num isSeen = total != nothing;
+        addPart(call, number, place,
+                select(isSeen, e.real(1.0), e.real(0.0)), sums);
+        return {carried[0] + select(isSeen, total, 0.0), carried[1] | isSeen};
+      });
+  Num factor = e.real(1.0);
+  if (!op.getDivide().empty()) {
+    Nums arguments = {ends[0]};
+    arguments.append(emitSlots(op.getRows(), tables, place, false, true));
+    Num partial = (place.sequence.flags & int64_t(TORSOR_PARTIAL)) != 0;
+    factor = select(partial, factor,
+                    factor / cloneRegion(op.getDivide(), arguments, tables,
+                                         place)[0]);
+  }
+  storeRow(call, place, sums, select(ends[1], factor, 0.0),
+           select(ends[1], ends[0], nothing));
+}
+
+void Merge::joinRow(const Call &call, const Place &place,
+                    const TableReader &tables, Num sink, Pointer sums) const {
+  if (op.getLinear())
+    return addRow(call, place, tables, sums);
   Num count = call.field(offsetof(torsor_kernel_args, part_count), e.i64);
   double infinity = std::numeric_limits<double>::infinity();
   // In natural logarithms, as the parts have it, so that differences are exact.
@@ -118,6 +152,11 @@ void Merge::joinRow(const Call &call, const Place &place, Num sink,
   Num factor = select(isEmpty, e.real(0.0), e.real(1.0) / total);
   Num lse = select(isEmpty, e.real(-infinity),
                    e.call("llvm.log.f32", e.f32, {total}) + top);
+  storeRow(call, place, sums, factor, lse);
+}
+
+void Merge::storeRow(const Call &call, const Place &place, Pointer sums,
+                     Num factor, Num lse) const {
   Tensor o = call.tensor(TORSOR_AT_O, elementOf(op.getO()));
   Pointer to = at(o, place);
   auto piece = [&](Num d, int64_t n) {
@@ -165,7 +204,7 @@ void Merge::join(const Call &call, Num begin, Num end, Pointer scratch) const {
               select(partial, e.real(-std::numeric_limits<double>::infinity()),
                      given * M_LN2);
         }
-        joinRow(call, place, sink, scratch.as(e.f32));
+        joinRow(call, place, tables, sink, scratch.as(e.f32));
       });
 }
 
@@ -173,7 +212,7 @@ void Merge::join(const Call &call, Num begin, Num end, Pointer scratch) const {
 
 FailureOr<OperationInfo> emitMerge(Emitter &e, const Kernel &kernel,
                                    MergeOp op) {
-  if (failed(checkRegion(op.getRows())))
+  if (failed(checkRegion(op.getRows())) || failed(checkRegion(op.getDivide())))
     return failure();
   Merge merge(e, kernel, op);
   emitPlanFunction(e, kernel,

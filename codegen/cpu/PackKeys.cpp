@@ -2,6 +2,8 @@
 // Packing a tile of keys for the register tiles.
 #include "codegen/cpu/PackKeys.h"
 
+#include "codegen/cpu/ActSteps.h"
+#include "codegen/cpu/BfloatPairs.h"
 #include "codegen/cpu/KeySlots.h"
 
 using namespace mlir;
@@ -15,6 +17,7 @@ Place keyPlace(const TileContext &c, const Indices &indices, Num number) {
   KeySlot slot = locateKey(e, c.tables.call, sequence, number);
   place.row = slot.row;
   place.token = slot.slot;
+  place.number = number;
   place.index = e.choose(
       indices.keys.isAbsent(),
       [&]() -> Nums { return {sequence.keyIndex + number}; },
@@ -25,34 +28,55 @@ Place keyPlace(const TileContext &c, const Indices &indices, Num number) {
   return place;
 }
 
-/// Transposes a square of `lanes` vectors.
+/// The lower and the upper halves of each 128 bits of a and b, units of `unit`
+/// lanes in turn.
+static std::pair<Num, Num> interleave(Emitter &e, Num a, Num b, int64_t unit) {
+  int64_t lanes = a.lanes();
+  SmallVector<int32_t> halves[2];
+  for (int64_t from = 0; from < lanes; from += 4)
+    for (int64_t half : {0, 1})
+      for (int64_t at = 0; at < 2; at += unit)
+        for (int64_t side : {int64_t(0), lanes})
+          for (int64_t lane = 0; lane < unit; ++lane)
+            halves[half].push_back(side + from + half * 2 + at + lane);
+  return {e.shuffle(a, b, halves[0]), e.shuffle(a, b, halves[1])};
+}
+
+/// Transposes a square of `lanes` vectors: squares of 4 within 128 bits, whose
+/// shuffles are cheapest, then blocks of 128 bits.
 static Nums transpose(Emitter &e, Nums rows) {
   int64_t lanes = rows.size();
-  // Swap blocks of half the lanes, then a quarter, … between rows that far
-  // apart.
-  for (int64_t half = lanes / 2; half; half /= 2) {
+  for (int64_t unit : {1, 2})
+    for (int64_t r = 0; r < lanes; ++r)
+      if (!(r & unit))
+        std::tie(rows[r], rows[r + unit]) =
+            interleave(e, rows[r], rows[r + unit], unit);
+  // Columns 1 and 2 of each square have come out the wrong way round.
+  for (int64_t r = 0; r < lanes; r += 4)
+    std::swap(rows[r + 1], rows[r + 2]);
+  for (int64_t step = 4; step < lanes; step *= 2) {
     SmallVector<int32_t> low, high;
     for (int64_t lane = 0; lane < lanes; ++lane) {
-      bool upper = lane & half;
-      low.push_back(upper ? lanes + lane - half : lane);
-      high.push_back(upper ? lanes + lane : lane + half);
+      bool upper = lane & step;
+      low.push_back(upper ? lanes + lane - step : lane);
+      high.push_back(upper ? lanes + lane : lane + step);
     }
-    for (int64_t r = 0; r < lanes; ++r) {
-      if (r & half)
-        continue;
-      Num a = rows[r], b = rows[r + half];
-      rows[r] = e.shuffle(a, b, low);
-      rows[r + half] = e.shuffle(a, b, high);
-    }
+    for (int64_t r = 0; r < lanes; ++r)
+      if (!(r & step)) {
+        Num a = rows[r], b = rows[r + step];
+        rows[r] = e.shuffle(a, b, low);
+        rows[r + step] = e.shuffle(a, b, high);
+      }
   }
   return rows;
 }
 
-/// Moves `lanes` rows of scratch into the panel, as columns.
-static void emitTransposed(const TileContext &c, Pointer rows, Num key) {
+/// Moves `lanes` rows of scratch into the panel of these keys, as columns.
+static void emitTransposed(const TileContext &c, Pointer keys, Pointer rows,
+                           Num key) {
   Emitter &e = c.e;
-  int64_t lanes = c.lanes(), head = c.layout.head, panel = c.layout.panel;
-  Pointer to = c.keys + (key / panel * (head * panel) + key % panel);
+  int64_t lanes = c.lanes(), head = c.layout.headWords, panel = c.layout.panel;
+  Pointer to = keys + (key / panel * (head * panel) + key % panel);
   int64_t whole = head / lanes * lanes;
   e.loop(0, e.index(whole), lanes, [&](Num d) {
     Nums square;
@@ -70,13 +94,63 @@ static void emitTransposed(const TileContext &c, Pointer rows, Num key) {
   });
 }
 
-void emitPackKeys(const TileContext &c, ArrayRef<BlockAttr> blocks,
-                  const Indices &indices, const Tensor &k, Num isActed,
-                  Num tile, Num begin, Num end, Pointer scratch) {
+Contents emitKeyVector(const TileContext &c, const RowLanes &around,
+                       const Place &place, Pointer from, Num slot,
+                       Num isActed) {
+  int64_t width = c.layout.head;
+  Contents contents = {c.contents + slot * width, width};
+  auto load = [&](const RowLanes &lanes) {
+    emitNormed(lanes, c.tables, place, width, from, contents.row);
+  };
+  if (around.norm)
+    c.e.when(isActed, [&] { load({}); }, [&] { load(around); });
+  else
+    load({});
+  return contents;
+}
+
+/// Keeps the vector of key `slot` of those being packed, and its products.
+static Contents emitKeyContents(const TileContext &c, const RowLanes &around,
+                                const Place &place, Pointer from, Num slot,
+                                Num isActed, Num number) {
+  if (!c.layout.readsKeys)
+    return {};
+  Contents contents = emitKeyVector(c, around, place, from, slot, isActed);
+  for (auto [n, product] : llvm::enumerate(c.layout.products))
+    if (product.side == Side::Key)
+      emitProducts(c.tables, place, product, contents,
+                   c.products[n] + number * product.padded);
+  return contents;
+}
+
+/// The times of key `number` as anchors of its tile.
+static void emitTileAnchors(const TileContext &c, const Indices &indices,
+                            Num number, Pointer anchors) {
+  AttentionOp op = c.op;
+  Place place = keyPlace(c, indices, number);
+  Nums slots = emitSlots(op.getColumns(), c.tables, place, true, false, {});
+  auto time = [&](int64_t slot) { return slots[slot]; };
+  emitAnchors(c.e, c.layout.forms.keys[0], false, time, c.tables, place,
+              anchors);
+}
+
+void emitPackKeys(const TileContext &c, const Indices &indices,
+                  const Tensor &k, Num isActed, Num tile, Num begin, Num end,
+                  Pointer scratch) {
   Emitter &e = c.e;
   AttentionOp op = c.op;
   Num last = end - 1;
   Num strides[3] = {k.stride(0), k.stride(1), k.stride(2)};
+  auto rowAt = [&](const Place &place) {
+    return k.data + (place.row * strides[0] + place.group * strides[1] +
+                     place.token * strides[2]);
+  };
+  RowLanes around = keyLanes(op);
+  ArrayRef<Forms::Blocks> forms = c.layout.forms.keys;
+  auto rowsOf = [&](int64_t form) {
+    return scratch.as(c.layout.packedElement(e)) +
+           form * (c.lanes() * c.layout.packedHead());
+  };
   Nums start;
   SmallVector<Type> bounded = {e.i64};
   llvm::append_range(bounded, c.layout.columnSlots);
@@ -84,6 +158,12 @@ void emitPackKeys(const TileContext &c, ArrayRef<BlockAttr> blocks,
     Bounds none = Bounds::none(e, type);
     start.append({none.low, none.high});
   }
+  Pointer anchors = c.tileAnchors + tile * c.layout.anchors;
+  if (c.layout.anchors)
+    emitTileAnchors(c, indices, last, anchors);
+  auto anchor = [&](BlockAttr block) {
+    return anchorOf(forms[0], block, anchors);
+  };
   // Whole panels are filled: the last key stands for those behind it.
   Num filled = alignUp(end, c.layout.panel);
   Nums ends = e.loop(
@@ -94,9 +174,12 @@ void emitPackKeys(const TileContext &c, ArrayRef<BlockAttr> blocks,
             [&](Num n, ArrayRef<Num> carried) -> Nums {
               Num number = first + n;
               Place place = keyPlace(c, indices, min(number, last));
+              Pointer from = rowAt(place);
+              Contents contents =
+                  emitKeyContents(c, around, place, from, n, isActed, number);
               Nums slots = {place.index};
-              slots.append(
-                  emitSlots(op.getColumns(), c.tables, place, true, false));
+              slots.append(emitSlots(op.getColumns(), c.tables, place, true,
+                                     false, contents));
               c.keyIndices.store(number, e.convert(place.index, e.i32));
               Nums next;
               for (auto [s, slot] : llvm::enumerate(slots)) {
@@ -106,22 +189,28 @@ void emitPackKeys(const TileContext &c, ArrayRef<BlockAttr> blocks,
                     Bounds{carried[2 * s], carried[2 * s + 1]}.with(slot);
                 next.append({b.low, b.high});
               }
-              Pointer from =
-                  k.data + (place.row * strides[0] + place.group * strides[1] +
-                            place.token * strides[2]);
-              Pointer to = scratch.as(e.f32) + n * c.layout.head;
+              Pointer to;
               auto time = [&](int64_t slot) { return slots[slot + 1]; };
-              auto act = [&](ArrayRef<BlockAttr> acting) {
-                Action action = {acting, false, c.layout.head, time, Num()};
+              auto act = [&](ArrayRef<BlockAttr> acting,
+                             const RowLanes *lanes = nullptr) {
+                Action action = {acting, false, c.layout.head,
+                                 time,   Num(), lanes};
+                action.anchor = anchor;
                 emitAction(e, c.lanes(), action, c.tables, place, from, to);
               };
-              if (blocks.empty())
-                act({});
-              else
-                e.when(isActed, [&] { act({}); }, [&] { act(blocks); });
+              for (auto [form, blocks] : llvm::enumerate(forms)) {
+                to = rowsOf(form) + n * c.layout.packedHead();
+                if (blocks.empty() && around.isEmpty())
+                  act({});
+                else
+                  e.when(
+                      isActed, [&] { act({}); }, [&] { act(blocks, &around); });
+                padRow(c.layout, to);
+              }
               return next;
             });
-        emitTransposed(c, scratch.as(e.f32), first);
+        for (size_t form = 0; form < forms.size(); ++form)
+          emitTransposed(c, c.keyForm(form), rowsOf(form).as(e.f32), first);
         return bounds;
       });
   Pointer words = c.tileBounds + tile * c.layout.tileBoundsWords();
@@ -130,6 +219,8 @@ void emitPackKeys(const TileContext &c, ArrayRef<BlockAttr> blocks,
 }
 
 void emitPackValues(const TileContext &c, const Tensor &v, Num begin, Num end) {
+  if (c.layout.pairs)
+    return emitPackValuePairs(c, v, begin, end);
   Emitter &e = c.e;
   int64_t lanes = c.lanes(), width = c.layout.value;
   Num strides[3] = {v.stride(0), v.stride(1), v.stride(2)};
@@ -145,9 +236,8 @@ void emitPackValues(const TileContext &c, const Tensor &v, Num begin, Num end) {
   };
   e.loop(begin, end, 1, [&](Num number) {
     KeySlot slot = locateKey(e, c.tables.call, c.place.sequence, number);
-    Pointer row =
-        v.data + (slot.row * strides[0] + c.place.group * strides[1] +
-                  slot.slot * strides[2]);
+    Pointer row = v.data + (slot.row * strides[0] + c.place.group * strides[1] +
+                            slot.slot * strides[2]);
     for (const ValuePanels &panels : c.layout.valuePanels)
       for (int64_t p = 0; p < panels.count; ++p) {
         int64_t vector = panels.first + p * panels.vectors;

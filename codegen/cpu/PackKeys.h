@@ -8,16 +8,21 @@
 
 namespace torsor {
 
-/// Packs the keys begin … end-1 of the group: acted on, transposed into panels
-/// [key / panel][lane of the head][panel]; their indices, column slots, and the
-/// bounds of the tile. `scratch` holds `lanes` rows of the head.
-void emitPackKeys(const TileContext &c, llvm::ArrayRef<BlockAttr> blocks,
-                  const Indices &indices, const Tensor &k, Num isActed,
-                  Num tile, Num begin, Num end, Pointer scratch);
+/// Packs the keys begin … end-1 of the group: in each form acted on, transposed
+/// into panels [key / panel][lane of the head][panel]; their indices, column
+/// slots, and the bounds of the tile. `scratch` holds `lanes` rows of the head
+/// in each form.
+void emitPackKeys(const TileContext &c, const Indices &indices, const Tensor &k,
+                  Num isActed, Num tile, Num begin, Num end, Pointer scratch);
 
 /// Packs the values into panels [panel][key][columns], converted, the last
 /// columns filled up with 0.
 void emitPackValues(const TileContext &c, const Tensor &v, Num begin, Num end);
+
+/// The vector of a key in f32 in place `slot` of those kept: after the norm,
+/// unless the key lies acted on (then nothing but the norm is behind it).
+Contents emitKeyVector(const TileContext &c, const RowLanes &around,
+                       const Place &place, Pointer from, Num slot, Num isActed);
 
 /// The key of number `number` of the run.
 Place keyPlace(const TileContext &c, const Indices &indices, Num number);

@@ -2,6 +2,8 @@
 // The functions of a kernel that the runtime calls.
 #include "codegen/cpu/Phases.h"
 
+#include "codegen/cpu/Scan.h"
+
 #include "runtime/torsor_kernel.h"
 
 #include <cstddef>
@@ -26,8 +28,21 @@ SmallVector<NamedAttribute> targetAttributes(Emitter &e, const Target &target) {
 }
 
 Num preparedBytes(Emitter &e, const Kernel &kernel, const Call &call) {
-  return kernel.scheme->tables.prepared.bytes(e, call.count, call.heads,
-                                              call.groups);
+  Num prepared = kernel.scheme->tables.prepared.bytes(e, call.count, call.heads,
+                                                      call.groups);
+  if (kernel.scans.empty())
+    return prepared;
+  return prepared + sumSequences(e, call, call.scanBytes);
+}
+
+/// The call of a kernel's function.
+static Call readCall(Emitter &e, const Kernel &kernel, Num arguments) {
+  Call call(e, arguments);
+  if (!kernel.scans.empty())
+    call.scanBytes = [&e, &kernel, plain = call](const Sequence &sequence) {
+      return scanBytes(e, kernel, plain, sequence);
+    };
+  return call;
 }
 
 void emitPlanFunction(Emitter &e, const Kernel &kernel,
@@ -35,8 +50,11 @@ void emitPlanFunction(Emitter &e, const Kernel &kernel,
   e.function(kernel.planName, {e.pointer, e.pointer}, Type(),
              targetAttributes(e, *kernel.target), /*isPrivate=*/true,
              [&](ArrayRef<Num> arguments) -> Num {
-               Call call(e, arguments[0]);
+               Call call = readCall(e, kernel, arguments[0]);
                PlanEntry plan = entry(call);
+               if (!kernel.scans.empty())
+                 plan.items.insert(plan.items.begin(),
+                                   scanItems(e, kernel, call));
                if (!kernel.scheme->tables.prepared.isEmpty())
                  plan.items.insert(plan.items.begin(), call.count);
                Pointer bytes = e.at(arguments[1], e.i8);
@@ -65,7 +83,7 @@ void emitRunFunction(Emitter &e, const Kernel &kernel,
       kernel.runName, {e.pointer, e.pointer, e.i32, e.i64, e.i64, e.pointer},
       Type(), targetAttributes(e, *kernel.target), /*isPrivate=*/true,
       [&](ArrayRef<Num> arguments) -> Num {
-        Call call(e, arguments[0]);
+        Call call = readCall(e, kernel, arguments[0]);
         Num phase = arguments[2], begin = arguments[3], end = arguments[4];
         Pointer scratch = e.at(arguments[5], e.i8);
         int64_t number = 0;
@@ -76,6 +94,9 @@ void emitRunFunction(Emitter &e, const Kernel &kernel,
                                                 call.workspace);
             });
           });
+        if (!kernel.scans.empty())
+          e.when(phase == number++,
+                 [&] { emitScans(e, kernel, call, begin, end); });
         for (PhaseBody body : bodies)
           e.when(phase == number++, [&] { body(call, begin, end, scratch); });
         return Num();

@@ -31,8 +31,8 @@ void emitRunFunction(Emitter &e, const Kernel &kernel,
 llvm::SmallVector<mlir::NamedAttribute> targetAttributes(Emitter &e,
                                                          const Target &target);
 
-/// Bytes of the prepared tables of all sequences, with which the workspace
-/// begins.
+/// Bytes of the prepared tables and running sums of all sequences, with which
+/// the workspace begins.
 Num preparedBytes(Emitter &e, const Kernel &kernel, const Call &call);
 
 } // namespace torsor

@@ -2,13 +2,19 @@
 // The kernel of many queries: prepare, pack, compute.
 #include "codegen/cpu/Prefill.h"
 
+#include "codegen/cpu/Anchors.h"
+#include "codegen/cpu/BiasTable.h"
 #include "codegen/cpu/PackKeys.h"
 #include "codegen/cpu/Phases.h"
 #include "codegen/cpu/QueryRows.h"
 #include "codegen/cpu/ScoreTile.h"
 #include "codegen/cpu/SoftmaxTile.h"
+#include "codegen/cpu/TileTest.h"
+#include "codegen/cpu/ValueRows.h"
 #include "codegen/cpu/ValueTile.h"
 #include "runtime/torsor_kernel.h"
+
+#include <optional>
 
 using namespace mlir;
 
@@ -21,15 +27,17 @@ public:
   Prefill(Emitter &e, const Kernel &kernel, AttentionOp op,
           ArrayRef<BlockAttr> blocks)
       : e(e), kernel(kernel), op(op), blocks(blocks),
-        layout(op, *kernel.target) {}
+        layout(op, *kernel.target), bias(e, op, layout) {}
 
+  /// A sum over a path needs the keys of the whole path.
+  bool sumsPaths() const { return layout.paths; }
   PlanEntry plan(const Call &call) const;
   void pack(const Call &call, Num begin, Num end, Pointer scratch) const;
   void compute(const Call &call, Num begin, Num end, Pointer scratch) const;
 
 private:
   Num blocksOf(const Call &call, const Sequence &sequence) const {
-    return ceilDiv(sequence.queryLength * (call.heads / call.groups),
+    return ceilDiv(sequence.queryLength * layout.headsPerRun(call),
                    layout.rows);
   }
   /// Key tiles that the sequence sees: the first, and how many.
@@ -37,8 +45,24 @@ private:
     Range hull = emitSequenceHull(e, op.getVisible(), sequence, indices);
     return {hull.begin / layout.keys, ceilDiv(hull.end, layout.keys)};
   }
+  Num groupBytesOf(const Call &call, const Sequence &sequence) const {
+    return layout.groupBytes(e, sequence.keyLength) * layout.runs(call);
+  }
   Num bytesOf(const Call &call, const Sequence &sequence) const {
-    return layout.groupBytes(e, sequence.keyLength) * call.groups;
+    return groupBytesOf(call, sequence) + bias.bytes(call, sequence);
+  }
+  /// Items of the phase that packs: key tiles, and rows of the table by age.
+  Num packsOf(const Call &call, const Sequence &sequence,
+              const Indices &indices) const {
+    Range tiles = tilesOf(sequence, indices);
+    return (tiles.end - tiles.begin) * layout.runs(call) + bias.items(call);
+  }
+  Pointer biasTableOf(const Call &call, const Sequence &sequence,
+                      Num base) const {
+    return call.workspace
+        .bytes(preparedBytes(e, kernel, call) + base +
+               groupBytesOf(call, sequence))
+        .as(e.f32);
   }
   TileContext context(const Call &call, const TableReader &tables,
                       const Sequence &sequence, Num group, Num base) const;
@@ -50,14 +74,15 @@ private:
   Range groupRanges(const TileContext &c, const Indices &indices,
                     Num groups) const;
   Num tileLimits(const TileContext &c, Num groups, Num tile, Num tileEnd) const;
-  std::pair<Num, Num> classify(const TileContext &c, Num rows, Num tile,
-                               ArrayRef<Bounds> rowBounds) const;
+  TileVerdict classify(const TileContext &c, const Indices &indices, Num tile,
+                       const TileSide &queries) const;
 
   Emitter &e;
   const Kernel &kernel;
   mutable AttentionOp op;
   ArrayRef<BlockAttr> blocks;
   TileLayout layout;
+  BiasTable bias;
 };
 
 PlanEntry Prefill::plan(const Call &call) const {
@@ -68,14 +93,13 @@ PlanEntry Prefill::plan(const Call &call) const {
       0, call.count, 1, {zero, zero, zero, none, none, none},
       [&](Num number, ArrayRef<Num> carried) -> Nums {
         Sequence sequence = call.sequence(number);
-        Range tiles = tilesOf(sequence, indices);
         Range hull = emitSequenceHull(e, op.getVisible(), sequence, indices);
         Num queries = e.convert(sequence.queryLength * call.heads, e.f64);
         Num keys = e.convert((hull.end - hull.begin), e.f64);
-        Num groups = e.convert(call.groups, e.f64);
+        Num groups = e.convert(layout.runs(call), e.f64);
         int64_t both = layout.head + layout.value;
-        return {carried[0] + (tiles.end - tiles.begin) * call.groups,
-                carried[1] + blocksOf(call, sequence) * call.groups,
+        return {carried[0] + packsOf(call, sequence, indices),
+                carried[1] + blocksOf(call, sequence) * layout.runs(call),
                 carried[2] + bytesOf(call, sequence),
                 carried[3] + queries * keys * double(2 * both),
                 carried[4] + keys * groups * double(4 * both) +
@@ -96,7 +120,7 @@ TileContext Prefill::context(const Call &call, const TableReader &tables,
   TileContext c = {
       .e = e, .kernel = kernel, .op = op, .layout = layout, .tables = tables};
   c.place.sequence = sequence;
-  c.place.group = group;
+  layout.setRun(c.place, call, group);
   c.keyCount = sequence.keyLength;
   Num offset = preparedBytes(e, kernel, call) + base +
                group * layout.groupBytes(e, c.keyCount);
@@ -110,24 +134,32 @@ void Prefill::pack(const Call &call, Num begin, Num end,
   Indices indices = Indices::read(e, call, tables, op.getByPosition());
   Tensor k = call.tensor(TORSOR_AT_K, elementOf(op.getK()));
   Tensor v = call.tensor(TORSOR_AT_V, elementOf(op.getV()));
-  Num isActed = emitKeysActed(e, call, blocks);
+  Num isActed = emitKeysActed(e, kernel, call, blocks);
   walkItems(
       e, call, begin, end,
       [&](const Sequence &sequence) {
-        Range tiles = tilesOf(sequence, indices);
-        return (tiles.end - tiles.begin) * call.groups;
+        return packsOf(call, sequence, indices);
       },
       [&](const Sequence &sequence) { return bytesOf(call, sequence); },
       [&](const Sequence &sequence, Num item, Num base) {
         Range tiles = tilesOf(sequence, indices);
         Num count = tiles.end - tiles.begin;
-        Num tile = tiles.begin + item % count;
-        TileContext c = context(call, tables, sequence, item / count, base);
-        Num first = tile * layout.keys;
-        Num last = min(first + layout.keys, sequence.keyLength);
-        emitPackKeys(c, blocks, indices, k, isActed, tile, first, last,
-                     scratch);
-        emitPackValues(c, v, first, last);
+        auto packTile = [&] {
+          Num tile = tiles.begin + item % count;
+          TileContext c = context(call, tables, sequence, item / count, base);
+          c.placeScratch(scratch);
+          Num first = tile * layout.keys;
+          Num last = min(first + layout.keys, sequence.keyLength);
+          emitPackKeys(c, indices, k, isActed, tile, first, last, scratch);
+          emitPackValues(c, v, first, last);
+        };
+        if (!bias.exists())
+          return packTile();
+        Num head = item - count * layout.runs(call);
+        e.when(head < 0, packTile, [&] {
+          TileContext c = context(call, tables, sequence, e.index(0), base);
+          bias.fill(c, indices, biasTableOf(call, sequence, base), head);
+        });
       });
 }
 
@@ -183,33 +215,41 @@ Num Prefill::tileLimits(const TileContext &c, Num groups, Num tile,
                 })[0];
 }
 
-/// What the region `tile` says of all rows and the tile: whether some pair may
-/// be seen, whether all are.
-std::pair<Num, Num> Prefill::classify(const TileContext &c, Num rows, Num tile,
-                                      ArrayRef<Bounds> rowBounds) const {
-  if (op.getTile().empty())
-    return {e.constant(e.i1, int64_t(1)), e.constant(e.i1, int64_t(0))};
-  Nums indices =
-      e.loop(0, rows, 1, {e.index(INT64_MAX), e.index(INT64_MIN)},
-             [&](Num row, ArrayRef<Num> carried) -> Nums {
-               Num index = c.indices.load(row);
-               return {min(carried[0], index), max(carried[1], index)};
-             });
+/// What is known of all rows and the tile: from the region `tile`, and where
+/// keys have given indices, from the ranges of indices that the rows see.
+TileVerdict Prefill::classify(const TileContext &c, const Indices &indices,
+                              Num tile, const TileSide &queries) const {
   Pointer words = c.tileBounds + tile / layout.keys * layout.tileBoundsWords();
-  Bounds keys = loadBounds(e, words, e.index(0), e.i64);
-  Nums arguments = {indices[0], indices[1], keys.low, keys.high};
-  Num strange = e.constant(e.i1, int64_t(0)); // a slot is NaN
-  auto add = [&](Bounds bounds) {
-    arguments.append({bounds.low, bounds.high});
-    if (isa<FloatType>(bounds.low.type()))
-      strange = strange | e.isNan(bounds.low);
-  };
-  for (const Bounds &bounds : rowBounds)
-    add(bounds);
+  SmallVector<Bounds> slots;
   for (auto [n, type] : llvm::enumerate(layout.columnSlots))
-    add(loadBounds(e, words, e.index(2 * (n + 1)), type));
-  Nums verdict = cloneRegion(op.getTile(), arguments, c.tables, c.place);
-  return {verdict[0] | strange, verdict[1] & (strange ^ 1)};
+    slots.push_back(loadBounds(e, words, e.index(2 * (n + 1)), type));
+  Bounds keys = loadBounds(e, words, e.index(0), e.i64);
+  TileVerdict verdict = emitTileTest(c, queries, {keys, slots});
+  auto ranges = [&](ArrayAttr intervals) {
+    return emitIndexRanges(e, intervals, c.place.sequence, queries.indices.low,
+                           queries.indices.high);
+  };
+  Num some = e.constant(e.i1, int64_t(0)), all = some;
+  for (Range range : ranges(op.getVisible()))
+    some = some | ((range.begin <= keys.high) & (keys.low < range.end));
+  for (Range range : ranges(op.getFull()))
+    all = all | ((range.begin <= keys.low) & (keys.high < range.end));
+  Num given = indices.mapsTell & (indices.keys.isAbsent() ^ 1);
+  return {verdict.some & (some | (given ^ 1)), verdict.all | (all & given),
+          verdict.lowBranch, verdict.highBranch};
+}
+
+/// Least and greatest index of the rows.
+static Bounds indicesOf(const TileContext &c, Num rows) {
+  Emitter &e = c.e;
+  Bounds none = Bounds::none(e, e.i64);
+  Nums ends = e.loop(0, rows, 1, {none.low, none.high},
+                     [&](Num row, ArrayRef<Num> carried) -> Nums {
+                       Bounds next = Bounds{carried[0], carried[1]}.with(
+                           c.indices.load(row));
+                       return {next.low, next.high};
+                     });
+  return {ends[0], ends[1]};
 }
 
 void Prefill::computeBlock(const Call &call, const TileContext &c,
@@ -219,21 +259,35 @@ void Prefill::computeBlock(const Call &call, const TileContext &c,
   Tensor lse = call.tensor(TORSOR_AT_LSE, e.f32);
   Num groups = ceilDiv(block.count, layout.rowTile);
   Num used = alignUp(groups * layout.rowTile, layout.lanes);
-  SmallVector<Bounds> bounds =
-      emitQueryRows(c, blocks, indices, q, block, used);
+  SmallVector<Bounds> bounds = emitQueryRows(c, indices, q, block, used);
+  TileSide queries = {indicesOf(c, block.count), bounds};
+  Tensor k = call.tensor(TORSOR_AT_K, elementOf(op.getK()));
+  std::optional<Anchors> anchors;
+  if (layout.anchors)
+    anchors.emplace(c, indices, k, block, bounds, used);
   Range hull = groupRanges(c, indices, groups);
-  e.loop(alignDown(hull.begin, layout.keys), hull.end, layout.keys,
-         [&](Num tile) {
-           Num tileEnd = min(tile + layout.keys, c.keyCount);
-           auto [some, all] = classify(c, block.count, tile, bounds);
-           Num any = tileLimits(c, groups, tile, tileEnd);
-           e.when(some & any, [&] {
-             emitScores(c, groups, tile, tileEnd, all);
-             emitRowStatistics(c, groups);
-             emitWeights(c, groups, tile);
-             emitOutputs(c, groups, tile);
-           });
-         });
+  Num firstTile = alignDown(hull.begin, layout.keys);
+  Num lastTile = alignDown(max(hull.end - 1, 0), layout.keys);
+  e.loop(firstTile, hull.end, layout.keys, [&](Num tile) {
+    if (layout.paths) // from the last key down
+      tile = firstTile + (lastTile - tile);
+    Num tileEnd = min(tile + layout.keys, c.keyCount);
+    TileVerdict verdict = classify(c, indices, tile, queries);
+    Num any = tileLimits(c, groups, tile, tileEnd);
+    e.when(verdict.some & any, [&] {
+      TileContext inTile = c;
+      if (anchors) {
+        verdict.isComputed = anchors->emit(tile, tileEnd, groups);
+        inTile.queries = anchors->rows();
+      }
+      emitScores(inTile, groups, tile, tileEnd, verdict);
+      emitRowStatistics(c, groups);
+      emitWeights(c, groups, tile);
+      emitValueWeights(c, groups, tile);
+      emitOutputs(c, groups, tile);
+    });
+  });
+  emitValueRows(c, block.count);
   emitResultRows(c, indices, o, lse, block);
 }
 
@@ -244,14 +298,15 @@ void Prefill::compute(const Call &call, Num begin, Num end,
   walkItems(
       e, call, begin, end,
       [&](const Sequence &sequence) {
-        return blocksOf(call, sequence) * call.groups;
+        return blocksOf(call, sequence) * layout.runs(call);
       },
       [&](const Sequence &sequence) { return bytesOf(call, sequence); },
       [&](const Sequence &sequence, Num item, Num base) {
-        Num perGroup = call.heads / call.groups;
+        Num perGroup = layout.headsPerRun(call);
         Num count = blocksOf(call, sequence);
         TileContext c = context(call, tables, sequence, item / count, base);
         c.placeScratch(scratch);
+        bias.place(c, indices, biasTableOf(call, sequence, base));
         // The last rows see most keys: they come first, so that no worker is
         // left with a long item at the end.
         Num first = (count - 1 - item % count) * layout.rows;
@@ -279,8 +334,10 @@ FailureOr<OperationInfo> emitPrefill(Emitter &e, const Kernel &kernel,
   emitRunFunction(e, kernel, {pack, compute});
   OperationInfo info;
   info.op = TORSOR_PREFILL;
-  info.flags = TORSOR_CAN_PARTIAL | TORSOR_CAN_LSE | TORSOR_CAN_PAGED |
-               TORSOR_CAN_RING;
+  // A part of the keys knows no running sum of the whole.
+  bool parts = !prefill.sumsPaths() && kernel.scans.empty();
+  info.flags = (parts ? TORSOR_CAN_PARTIAL : 0) | TORSOR_CAN_LSE |
+               TORSOR_CAN_PAGED | TORSOR_CAN_RING;
   return info;
 }
 

@@ -2,6 +2,7 @@
 // The rows of a block: queries in, results out.
 #include "codegen/cpu/QueryRows.h"
 
+#include "codegen/cpu/BfloatPairs.h"
 #include "codegen/cpu/Exp.h"
 #include "runtime/torsor_kernel.h"
 
@@ -19,9 +20,10 @@ Place RowBlock::place(const TileContext &c, const Indices &indices,
   const Sequence &sequence = place.sequence;
   Num at = first + row;
   Num query = at / headsPerGroup;
-  place.head = place.group * headsPerGroup + at % headsPerGroup;
+  place.head = place.head + at % headsPerGroup;
   place.row = sequence.queryRow;
   place.token = sequence.queryStart + query;
+  place.number = query;
   place.index = e.choose(
       indices.queries.isAbsent(),
       [&]() -> Nums { return {sequence.queryIndex + query}; },
@@ -34,11 +36,10 @@ Place RowBlock::place(const TileContext &c, const Indices &indices,
 }
 
 FailureOr<SmallVector<BlockAttr>> readAttention(AttentionOp op) {
-  if (op.getBranches().size() > 1)
-    return op.emitError("no kernel for this yet: actions that differ by pair");
   for (Region *region :
        {&op.getRows(), &op.getColumns(), &op.getInit(), &op.getToeplitz(),
-        &op.getLogit(), &op.getMask(), &op.getTile()})
+        &op.getPath(), &op.getLogit(), &op.getMask(), &op.getTile(),
+        &op.getBranch(), &op.getValueRow(), &op.getDivide()})
     if (failed(checkRegion(*region)))
       return failure();
   if (op.getBranches().empty())
@@ -69,12 +70,50 @@ static void emitStartOfSums(const TileContext &c, Num used) {
     c.rowSum.store(row * lanes, zero);
   });
   e.fill(c.outputs, used * (c.layout.valueWidth() * 4), 0);
+  if (c.layout.paths)
+    e.fill(c.pathSums, e.index(c.layout.paths * c.layout.rows * 4), 0);
+  if (c.layout.valueRows)
+    e.fill(c.valueWeights, used * (c.layout.valueRows * 4), 0);
 }
 
-SmallVector<Bounds> emitQueryRows(const TileContext &c,
-                                  ArrayRef<BlockAttr> blocks,
-                                  const Indices &indices, const Tensor &q,
-                                  RowBlock block, Num used) {
+/// Keeps the vector of a row in f32 and its products with tables, where regions
+/// read them.
+static Contents emitQueryContents(const TileContext &c, const RowLanes &around,
+                                  const Place &place, Pointer from, Num row) {
+  if (!c.layout.readsQueries)
+    return {};
+  int64_t width = c.layout.head;
+  Contents contents = {c.contents + row * width, width};
+  emitNormed(around, c.tables, place, width, from, contents.row);
+  for (auto [n, product] : llvm::enumerate(c.layout.products))
+    if (product.side == Side::Query)
+      emitProducts(c.tables, place, product, contents,
+                   c.products[n] + row * product.padded);
+  return contents;
+}
+
+/// Whether all heads of a query turn by the same phases: rates without heads,
+/// and times that are its index or its position.
+static bool shareTurns(const TileContext &c, ArrayRef<BlockAttr> blocks) {
+  AttentionOp op = c.op;
+  if (!countTurns(blocks))
+    return false;
+  Block &rows = op.getRows().front();
+  for (BlockAttr block : blocks) {
+    if (block.getKind() != BlockKind::Turn)
+      continue;
+    Value time = rows.getTerminator()->getOperand(block.getS());
+    if (time != rows.getArgument(0) && time != rows.getArgument(1))
+      return false;
+    auto axes = c.kernel.tables[block.getRates()].info.getAxes();
+    if (llvm::any_of(axes, [](StringAttr axis) { return axis == "H"; }))
+      return false;
+  }
+  return true;
+}
+
+SmallVector<Bounds> emitQueryRows(const TileContext &c, const Indices &indices,
+                                  const Tensor &q, RowBlock block, Num used) {
   Emitter &e = c.e;
   AttentionOp op = c.op;
   emitStartOfSums(c, used);
@@ -84,12 +123,24 @@ SmallVector<Bounds> emitQueryRows(const TileContext &c,
     start.append({none.low, none.high});
   }
   Num strides[3] = {q.stride(0), q.stride(1), q.stride(2)};
+  RowLanes around = queryLanes(op);
+  SmallVector<KeptTurns> turns;
+  for (ArrayRef<BlockAttr> acting : c.layout.forms.queries)
+    turns.push_back(
+        {frameSlots(e, e.f32, std::max<int64_t>(1, 2 * countTurns(acting))),
+         Num()});
   Nums ends =
       e.loop(0, used, 1, start, [&](Num row, ArrayRef<Num> carried) -> Nums {
         Place place = block.place(c, indices, min(row, block.count - 1));
-        Nums slots = emitSlots(op.getRows(), c.tables, place, false, true);
+        Pointer from =
+            q.data + (place.row * strides[0] + place.head * strides[1] +
+                      place.token * strides[2]);
+        Contents contents = emitQueryContents(c, around, place, from, row);
+        Nums slots =
+            emitSlots(op.getRows(), c.tables, place, false, true, contents);
         c.indices.store(row, place.index);
         c.rowTokens.store(row, place.token);
+        c.rowHeads.store(row, place.head);
         Nums bounds;
         for (auto [n, slot] : llvm::enumerate(slots)) {
           storeSlot(e, c.rowSlots[n], row, slot);
@@ -97,13 +148,22 @@ SmallVector<Bounds> emitQueryRows(const TileContext &c,
           bounds.append({next.low, next.high});
         }
         auto time = [&](int64_t slot) { return slots[slot]; };
-        Action action = {blocks, /*onQuery=*/true, c.layout.head, time,
-                         emitQueryGain(e, op, slots)};
-        Pointer from =
-            q.data + (place.row * strides[0] + place.head * strides[1] +
-                      place.token * strides[2]);
-        emitAction(e, c.lanes(), action, c.tables, place, from,
-                   c.queries + row * c.queryStride);
+        for (auto [form, acting] : llvm::enumerate(c.layout.forms.queries)) {
+          Action action = {acting,
+                           /*onQuery=*/true,
+                           c.layout.head,
+                           time,
+                           emitQueryGain(e, op, slots),
+                           &around};
+          if (shareTurns(c, acting)) {
+            Num head = (block.first + row) % block.headsPerGroup;
+            turns[form].isFresh = (row == 0) | (head == 0);
+            action.turns = &turns[form];
+          }
+          Pointer to = c.queryRow(form, row);
+          emitAction(e, c.lanes(), action, c.tables, place, from, to);
+          padRow(c.layout, to);
+        }
         return bounds;
       });
   SmallVector<Bounds> bounds;
@@ -127,6 +187,25 @@ RowEnd emitRowEnd(Emitter &e, const Target &target, Num maximum, Num sum,
           select(isEmpty, negative, lse * M_LN2)};
 }
 
+/// The end of a row whose weights are its terms: `maximum` is 0 if some key is
+/// seen.
+static RowEnd emitLinearEnd(const TileContext &c, const Place &place,
+                            Num maximum, Num sum) {
+  Emitter &e = c.e;
+  AttentionOp op = c.op;
+  Num isEmpty = (maximum < 0.0) | (place.index < 0);
+  Num factor = e.real(1.0);
+  if (!op.getDivide().empty()) {
+    Nums arguments = {sum};
+    arguments.append(emitSlots(op.getRows(), c.tables, place, false, true));
+    Num divisor = cloneRegion(op.getDivide(), arguments, c.tables, place)[0];
+    Num partial = (place.sequence.flags & int64_t(TORSOR_PARTIAL)) != 0;
+    factor = select(partial, factor, factor / divisor);
+  }
+  Num negative = e.real(-std::numeric_limits<double>::infinity());
+  return {select(isEmpty, e.real(0.0), factor), select(isEmpty, negative, sum)};
+}
+
 void emitResultRow(const TileContext &c, const Place &place, Pointer from,
                    Num maximum, Num sum, Num sink, const Tensor &o,
                    const Tensor &lse) {
@@ -140,7 +219,9 @@ void emitResultRow(const TileContext &c, const Place &place, Pointer from,
     sink =
         select(partial, e.real(-std::numeric_limits<double>::infinity()), sink);
   }
-  RowEnd end = emitRowEnd(e, c.target(), maximum, sum, sink, place.index < 0);
+  RowEnd end = op.getLinear() ? emitLinearEnd(c, place, maximum, sum)
+                              : emitRowEnd(e, c.target(), maximum, sum, sink,
+                                           place.index < 0);
   Pointer to = o.data + (place.row * o.stride(0) + place.head * o.stride(1) +
                          place.token * o.stride(2));
   // A factor of 0 stands for a row without keys, whatever its sums hold.

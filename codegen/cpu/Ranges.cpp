@@ -12,10 +12,11 @@ namespace torsor {
 Indices Indices::read(Emitter &e, const Call &call, const TableReader &tables,
                       bool byPosition) {
   Indices indices = {call.tensor(TORSOR_AT_QUERY_INDICES, e.i64),
-                     call.tensor(TORSOR_AT_KEY_INDICES, e.i64), Num()};
-  indices.mapsHold = indices.keys.isAbsent();
+                     call.tensor(TORSOR_AT_KEY_INDICES, e.i64), Num(),
+                     e.constant(e.i1, int64_t(1))};
   if (byPosition)
-    indices.mapsHold = indices.mapsHold & tables.positionsAreIndices();
+    indices.mapsTell = tables.positionsAreIndices();
+  indices.mapsHold = indices.keys.isAbsent() & indices.mapsTell;
   return indices;
 }
 
@@ -29,23 +30,33 @@ static Num extreme(Emitter &e, AffineMap map, ArrayRef<Num> dims,
   return result;
 }
 
-SmallVector<Range> emitRanges(Emitter &e, ArrayAttr intervals,
-                              const Sequence &sequence, Num mapsHold,
-                              bool otherwise, Num first, Num last) {
+SmallVector<Range> emitIndexRanges(Emitter &e, ArrayAttr intervals,
+                                   const Sequence &sequence, Num first,
+                                   Num last) {
   SmallVector<Range> ranges;
-  Num none = e.index(0);
   for (auto interval : intervals.getAsRange<IntervalAttr>()) {
     Num lower = extreme(e, interval.getLower(), {first, last}, {sequence.total},
                         torsor::max);
     Num upper = extreme(e, interval.getUpper(), {first, last}, {sequence.total},
                         torsor::min);
     // A key with an index below 0 is padding.
-    lower = max(lower, 0) - sequence.keyIndex;
-    upper = upper - sequence.keyIndex;
+    ranges.push_back({max(lower, 0), upper});
+  }
+  return ranges;
+}
+
+SmallVector<Range> emitRanges(Emitter &e, ArrayAttr intervals,
+                              const Sequence &sequence, Num mapsHold,
+                              bool otherwise, Num first, Num last) {
+  SmallVector<Range> ranges;
+  Num none = e.index(0);
+  auto number = [&](Num index) {
+    return min(max(index - sequence.keyIndex, 0), sequence.keyLength);
+  };
+  for (Range range : emitIndexRanges(e, intervals, sequence, first, last)) {
     Num all = otherwise && ranges.empty() ? sequence.keyLength : none;
-    ranges.push_back(
-        {select(mapsHold, min(max(lower, 0), sequence.keyLength), none),
-         select(mapsHold, min(max(upper, 0), sequence.keyLength), all)});
+    ranges.push_back({select(mapsHold, number(range.begin), none),
+                      select(mapsHold, number(range.end), all)});
   }
   return ranges;
 }

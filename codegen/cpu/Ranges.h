@@ -19,6 +19,8 @@ struct Indices {
   /// sequence's first.
   Tensor queries, keys;
   Num mapsHold; // i1
+  /// Whether the maps of an op tell which indices are seen, by number or not.
+  Num mapsTell; // i1
 
   static Indices read(Emitter &e, const Call &call, const TableReader &tables,
                       bool byPosition);
@@ -30,6 +32,11 @@ struct Indices {
 llvm::SmallVector<Range> emitRanges(Emitter &e, mlir::ArrayAttr intervals,
                                     const Sequence &sequence, Num mapsHold,
                                     bool otherwise, Num first, Num last);
+
+/// The same without clipping, in indices of keys.
+llvm::SmallVector<Range> emitIndexRanges(Emitter &e, mlir::ArrayAttr intervals,
+                                         const Sequence &sequence, Num first,
+                                         Num last);
 
 /// From the first to the last key of the ranges that are not empty; [0, 0) if
 /// all are.

@@ -70,16 +70,19 @@ std::vector<uint8_t> readsOf(const Kernel &kernel, AttentionOp op) {
   Reads reads(kernel);
   reads.addPrepared();
   reads.add(op.getRows(), yielded(op.getRows()), TORSOR_READS_QUERY);
+  for (ScanOp scan : kernel.scans)
+    reads.add(scan.getTerm(), yielded(scan.getTerm()), TORSOR_READS_KEY);
   ValueRange columns = yielded(op.getColumns());
   SmallVector<uint8_t> bits(columns.size(), 0);
   for (auto branch : op.getBranches().getAsRange<ArrayAttr>())
     for (auto block : branch.getAsRange<BlockAttr>())
-      if (block.getT() >= 0)
+      if (block.getT() >= 0 && !block.getFamily())
         bits[block.getT()] |= block.getKeys() == KeyPlace::Cached
                                   ? TORSOR_READS_FRESH
                                   : TORSOR_READS_KEY;
-  for (Region *region : {&op.getBranch(), &op.getInit(), &op.getLogit(),
-                         &op.getMask(), &op.getTile()}) {
+  for (Region *region : {&op.getBranch(), &op.getInit(), &op.getPath(),
+                         &op.getLogit(), &op.getMask(), &op.getValueRow(),
+                         &op.getTile()}) {
     if (region->empty())
       continue;
     reads.addPair(*region);
@@ -111,6 +114,8 @@ std::vector<uint8_t> readsOf(const Kernel &kernel, MergeOp op) {
   reads.addPrepared();
   if (auto slot = op.getSinkSlot())
     reads.add(op.getRows(), yielded(op.getRows())[*slot], TORSOR_READS_QUERY);
+  if (!op.getDivide().empty())
+    reads.add(op.getRows(), yielded(op.getRows()), TORSOR_READS_QUERY);
   return reads.bits;
 }
 

@@ -19,7 +19,7 @@ LogicalResult checkRegion(Region &region) {
   if (region.empty())
     return success();
   for (Operation &op : region.front().without_terminator())
-    if (!isa<FetchOp, LookupOp>(op) &&
+    if (!isa<FetchOp, LookupOp, ContentOp, RowDotOp, PathOp>(op) &&
         (!isElementwise(op) || op.getNumRegions()))
       return op.emitError("cannot be computed over lanes: only elementwise "
                           "ops and reads of tables can");
@@ -47,7 +47,8 @@ static Nums cloneElementwise(Emitter &e, Operation &op, Nums operands) {
 }
 
 Nums cloneRegion(Region &region, ArrayRef<Num> arguments,
-                 const TableReader &tables, const Place &place) {
+                 const TableReader &tables, const Place &place,
+                 RegionOps special) {
   Emitter &e = tables.e;
   const Kernel &kernel = tables.kernel;
   DenseMap<Value, Num> known;
@@ -61,7 +62,9 @@ Nums cloneRegion(Region &region, ArrayRef<Num> arguments,
   };
   for (Operation &op : region.front().without_terminator()) {
     Nums results;
-    if (auto fetch = dyn_cast<FetchOp>(op))
+    if (Num own = special ? special(op, mapped(op.getOperands())) : Num())
+      results = {own};
+    else if (auto fetch = dyn_cast<FetchOp>(op))
       results = {tables.fetch(*kernel.find(fetch.getTable()), place,
                               mapped(fetch.getIndices()), fetch.getType())};
     else if (auto lookup = dyn_cast<LookupOp>(op))

@@ -7,11 +7,16 @@
 
 namespace torsor {
 
+/// Operations that a place computes in its own way: their value, or null.
+using RegionOps = llvm::function_ref<Num(mlir::Operation &,
+                                         llvm::ArrayRef<Num>)>;
+
 /// Clones the block of `region` with these arguments and gives what it yields.
 /// Arguments may be scalars or vectors of equal length; an op becomes a vector
 /// op where one of its operands is one.
 Nums cloneRegion(mlir::Region &region, llvm::ArrayRef<Num> arguments,
-                 const TableReader &tables, const Place &place);
+                 const TableReader &tables, const Place &place,
+                 RegionOps special = nullptr);
 
 /// Whether every op of the region can be cloned so: torsor.lookup,
 /// torsor.fetch and elementwise ops without regions. Reports the first that

@@ -3,6 +3,7 @@
 // vectorTile vectors of keys, the queries broadcast.
 #include "codegen/cpu/ScoreTile.h"
 
+#include "codegen/cpu/BfloatPairs.h"
 #include "codegen/cpu/Slots.h"
 
 using namespace mlir;
@@ -15,21 +16,22 @@ class ScoreTile {
 public:
   /// `vectors` of the panel's vectors are computed.
   ScoreTile(const TileContext &c, Num firstRow, Num panel, Num tile,
-            int64_t vectors)
+            int64_t vectors, const TileVerdict &verdict)
       : c(c), e(c.e), firstRow(firstRow), panel(panel), tile(tile),
-        rows(c.layout.rowTile), vectors(vectors) {}
+        rows(c.layout.rowTile), vectors(vectors), verdict(verdict) {}
 
+  /// `partial`: whether some pair may be hidden; null: it is.
   void emit(Num partial) {
-    Nums scores = product();
+    Nums scores = products();
     AttentionOp op = c.op;
+    SmallVector<Nums> sums = pathSums(scores, partial);
     if (!op.getLogit().empty())
       eachVector([&](int64_t r, int64_t v) {
         Num &score = scores[r * vectors + v];
-        score = emitPair(c, op.getLogit(), row(r), key(v), score);
+        score = emitPair(c, op.getLogit(), row(r), key(v), score,
+                         sums.empty() ? Nums() : sums[r * vectors + v]);
       });
-    scores = e.choose(
-        partial, [&]() -> Nums { return masked(scores); },
-        [&]() -> Nums { return scores; });
+    scores = maskedIf(partial, scores, hiddenScore);
     eachVector([&](int64_t r, int64_t v) {
       c.scores.store(row(r) * c.layout.keys + (key(v) - tile),
                      scores[r * vectors + v]);
@@ -37,8 +39,12 @@ public:
     for (int64_t r = 0; r < rows; ++r) {
       Num at = row(r) * c.lanes();
       Num highest = c.rowMax.load(at, c.lanes());
-      for (int64_t v = 0; v < vectors; ++v)
-        highest = max(highest, scores[r * vectors + v]);
+      for (int64_t v = 0; v < vectors; ++v) {
+        Num score = scores[r * vectors + v];
+        if (op.getLinear()) // only whether a key is seen
+          score = select(score == hiddenScore, score, 0.0);
+        highest = max(highest, score);
+      }
       c.rowMax.store(at, highest);
     }
   }
@@ -52,14 +58,119 @@ private:
         body(r, v);
   }
 
-  Nums product() {
-    Nums start;
+  Pointer scoresAt(int64_t r, int64_t v) {
+    return c.scores + (row(r) * c.layout.keys + (key(v) - tile));
+  }
+  Num branchOf(int64_t r, int64_t v) {
+    AttentionOp op = c.op;
+    return emitPair(c, op.getBranch(), row(r), key(v));
+  }
+  /// Least and greatest branch of the pairs.
+  Nums branchBounds() {
+    Num low, high;
     eachVector([&](int64_t r, int64_t v) {
-      start.push_back(emitStart(c, row(r), key(v)));
+      Num branch = branchOf(r, v);
+      low = low ? min(low, branch) : branch;
+      high = high ? max(high, branch) : branch;
     });
-    int64_t head = c.layout.head;
+    Num least = e.lane(low, 0), greatest = e.lane(high, 0);
+    for (int64_t lane = 1; lane < c.lanes(); ++lane) {
+      least = min(least, e.lane(low, lane));
+      greatest = max(greatest, e.lane(high, lane));
+    }
+    return {e.convert(least, e.i64), e.convert(greatest, e.i64)};
+  }
+  Nums products() {
+    if (!c.layout.forms.isOne())
+      return branches();
+    if (!verdict.isComputed)
+      return product(Num());
+    return e.choose(
+        verdict.isComputed,
+        [&]() -> Nums {
+          Nums computed;
+          eachVector([&](int64_t r, int64_t v) {
+            computed.push_back(scoresAt(r, v).load(0, c.lanes()) +
+                               emitStart(c, row(r), key(v)));
+          });
+          return computed;
+        },
+        [&] { return product(Num()); });
+  }
+  /// Products of pairs in branches: one where all are in the same one, else
+  /// those of every branch, of which each pair takes its own.
+  Nums branches() {
+    Num low = verdict.lowBranch, high = verdict.highBranch;
+    Nums ends = e.choose(
+        low == high, [&]() -> Nums { return {low, high}; },
+        [&] { return branchBounds(); });
+    return e.choose(
+        ends[0] == ends[1], [&] { return product(ends[0]); },
+        [&]() -> Nums {
+          e.loop(ends[0], ends[1] + 1, 1, [&](Num branch) {
+            Nums found = product(branch);
+            eachVector([&](int64_t r, int64_t v) {
+              Num own = branchOf(r, v) ==
+                        e.splat(e.convert(branch, e.i32), c.lanes());
+              Num before = scoresAt(r, v).load(0, c.lanes());
+              scoresAt(r, v).store(0,
+                                   select(own, found[r * vectors + v], before));
+            });
+          });
+          Nums own;
+          eachVector([&](int64_t r, int64_t v) {
+            own.push_back(scoresAt(r, v).load(0, c.lanes()));
+          });
+          return own;
+        });
+  }
+
+  /// Words before the form of a branch on one side.
+  Num formOffset(Num branch, Num wordsOfForm, bool query) {
+    Num offset = e.index(0);
+    for (auto [n, forms] : llvm::enumerate(c.layout.forms.branches)) {
+      int64_t form = query ? forms.query : forms.key;
+      offset = select(branch == int64_t(n), wordsOfForm * form, offset);
+    }
+    return offset;
+  }
+
+  /// What the accumulators start with, from the table by age where it holds.
+  Nums starts() {
+    auto computed = [&] {
+      Nums start;
+      eachVector([&](int64_t r, int64_t v) {
+        start.push_back(emitStart(c, row(r), key(v)));
+      });
+      return start;
+    };
+    if (!c.biasHolds)
+      return computed();
+    auto tabulated = [&] {
+      const Sequence &sequence = c.place.sequence;
+      Nums start;
+      for (int64_t r = 0; r < rows; ++r) {
+        Num query = c.rowTokens.load(row(r)) - sequence.queryStart;
+        Pointer first = c.biasTable + (c.rowHeads.load(row(r)) * c.biasEntries +
+                                       (sequence.queryLength - 1 - query));
+        for (int64_t v = 0; v < vectors; ++v)
+          start.push_back(first.load(key(v), c.lanes()));
+      }
+      return start;
+    };
+    return e.choose(c.biasHolds, tabulated, computed);
+  }
+
+  Nums product(Num branch) {
+    Nums start = starts();
+    int64_t head = c.layout.headWords;
     Pointer keys = c.keys + panel * (head * c.layout.panel);
     Pointer queries = c.queries + firstRow * head;
+    if (branch) {
+      keys = keys + formOffset(branch, c.padded * head, false);
+      queries =
+          queries + formOffset(branch, e.index(c.layout.rows * head), true);
+    }
     int64_t unroll = head % 2 == 0 ? 2 : 1;
     return e.loop(
         0, e.index(head), unroll, start,
@@ -73,17 +184,71 @@ private:
             for (int64_t r = 0; r < rows; ++r) {
               Num q = e.splat(queries.load(d + (r * head + u)), c.lanes());
               for (int64_t v = 0; v < vectors; ++v)
-                sums[r * vectors + v] =
-                    fma(q, loaded[v], sums[r * vectors + v]);
+                sums[r * vectors + v] = multiplyAdd(
+                    q, loaded[v], sums[r * vectors + v], c.layout.pairs);
             }
           }
           return sums;
         });
   }
 
-  Nums masked(Nums scores) {
+  /// Sums of the terms of paths from the last key down, for each vector; the
+  /// sums of the keys behind are carried from panel to panel.
+  SmallVector<Nums> pathSums(const Nums &scores, Num partial) {
     AttentionOp op = c.op;
-    Num hidden = e.constant(e.vec(c.lanes(), e.f32), hiddenScore);
+    int64_t count = c.layout.paths;
+    if (!count)
+      return {};
+    SmallVector<Nums> terms(count);
+    eachVector([&](int64_t r, int64_t v) {
+      Nums each =
+          emitPairs(c, op.getPath(), row(r), key(v), scores[r * vectors + v]);
+      for (int64_t n = 0; n < count; ++n)
+        terms[n].push_back(each[n]);
+    });
+    SmallVector<Nums> sums(rows * vectors);
+    for (int64_t n = 0; n < count; ++n) {
+      Nums seen = maskedIf(partial, terms[n], 0.0);
+      bool after = op.getPathAfter() >> n & 1;
+      for (int64_t r = 0; r < rows; ++r) {
+        Pointer carried = c.pathSums + (row(r) + n * c.layout.rows);
+        Num behind = carried.load(0);
+        for (int64_t v = vectors - 1; v >= 0; --v) {
+          Num term = seen[r * vectors + v], sum = suffixSums(term);
+          Num total = sum + e.splat(behind, c.lanes());
+          behind = behind + e.lane(sum, 0);
+          sums[r * vectors + v].push_back(after ? total - term : total);
+        }
+        carried.store(0, behind);
+      }
+    }
+    return sums;
+  }
+
+  Num suffixSums(Num terms) {
+    int64_t lanes = c.lanes();
+    Num zero = e.constant(terms.type(), 0.0);
+    for (int64_t step = 1; step < lanes; step *= 2) {
+      SmallVector<int32_t> further;
+      for (int64_t lane = 0; lane < lanes; ++lane)
+        further.push_back(lane + step);
+      terms = terms + e.shuffle(terms, zero, further);
+    }
+    return terms;
+  }
+
+  /// `values` with `instead` where a pair is hidden, if some may be.
+  Nums maskedIf(Num partial, const Nums &values, double instead) {
+    if (!partial)
+      return masked(values, instead);
+    return e.choose(
+        partial, [&]() -> Nums { return masked(values, instead); },
+        [&]() -> Nums { return values; });
+  }
+
+  Nums masked(Nums scores, double instead) {
+    AttentionOp op = c.op;
+    Num hidden = e.constant(e.vec(c.lanes(), e.f32), instead);
     eachVector([&](int64_t r, int64_t v) {
       // Padding lies behind the last key, or has a negative index.
       Num number = e.splat(e.convert(key(v), e.i32), c.lanes()) +
@@ -102,6 +267,7 @@ private:
   Emitter &e;
   Num firstRow, panel, tile;
   int64_t rows, vectors;
+  const TileVerdict &verdict;
 };
 
 } // namespace
@@ -118,19 +284,40 @@ static Num isPartial(const TileContext &c, Num group, Num begin, Num end,
   return (full | (allSeen & (end <= c.keyCount))) ^ 1;
 }
 
+/// The vectors of a panel that hold keys below the group's limit: as many
+/// register tiles as there are counts, since the tile's shape is in its code.
+static void emitVectors(const TileContext &c, Num needed, int64_t vectors,
+                        function_ref<void(int64_t)> tile) {
+  if (vectors == c.target().vectorTile)
+    return tile(vectors);
+  c.e.when(
+      needed <= vectors, [&] { tile(vectors); },
+      [&] { emitVectors(c, needed, vectors + 1, tile); });
+}
+
 void emitScores(const TileContext &c, Num groups, Num tile, Num tileEnd,
-                Num allSeen) {
+                const TileVerdict &verdict) {
   Emitter &e = c.e;
   int64_t width = c.layout.panel;
-  e.loop(tile / width, ceilDiv(tileEnd, width), 1, [&](Num panel) {
+  Num firstPanel = tile / width, endPanel = ceilDiv(tileEnd, width);
+  e.loop(firstPanel, endPanel, 1, [&](Num panel) {
+    if (c.layout.paths) // sums run from the last key down
+      panel = firstPanel + (endPanel - 1 - panel);
     Num begin = panel * width, end = begin + width;
     e.loop(0, groups, 1, [&](Num group) {
       Pointer limits = c.tileFirst(group);
-      Num inside = (limits.load(0) < end) & (limits.load(1) > begin);
+      Num last = limits.load(1);
+      Num inside = (limits.load(0) < end) & (last > begin);
       e.when(inside, [&] {
-        ScoreTile(c, group * c.layout.rowTile, panel, tile,
-                  c.target().vectorTile)
-            .emit(isPartial(c, group, begin, end, allSeen));
+        emitVectors(c, ceilDiv(last - begin, c.lanes()), 1,
+                    [&](int64_t vectors) {
+                      Num partial;
+                      if (vectors == c.target().vectorTile)
+                        partial = isPartial(c, group, begin, end, verdict.all);
+                      ScoreTile(c, group * c.layout.rowTile, panel, tile,
+                                vectors, verdict)
+                          .emit(partial);
+                    });
       });
     });
   });

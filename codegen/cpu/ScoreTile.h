@@ -3,15 +3,15 @@
 #ifndef TORSOR_CODEGEN_CPU_SCORETILE_H
 #define TORSOR_CODEGEN_CPU_SCORETILE_H
 
-#include "codegen/cpu/TileLayout.h"
+#include "codegen/cpu/TileTest.h"
 
 namespace torsor {
 
 /// Writes the scores of all row groups against the keys of the tile that
 /// begins at key `tile`, each group up to its own last key, and raises the
-/// row maxima by lane. `allSeen`: every pair of the tile is seen.
+/// row maxima by lane. `verdict`: what is known of the tile.
 void emitScores(const TileContext &c, Num groups, Num tile, Num tileEnd,
-                Num allSeen);
+                const TileVerdict &verdict);
 
 } // namespace torsor
 

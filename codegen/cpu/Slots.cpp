@@ -11,14 +11,20 @@ using namespace mlir;
 namespace torsor {
 
 Nums emitSlots(Region &region, const TableReader &tables, const Place &place,
-               bool isKey, bool brought) {
+               bool isKey, bool brought, const Contents &contents) {
   Emitter &e = tables.e;
   Nums arguments = {place.index, Num(), isKey ? place.group : place.head,
                     place.sequence.batchNumber, place.sequence.total};
+  if (region.getNumArguments() > arguments.size()) // keys by query head
+    arguments.push_back(place.head);
   Type time = region.getArgument(1).getType();
   if (!region.getArgument(1).use_empty())
     arguments[1] = e.convert(tables.position(place, !brought), time);
-  return cloneRegion(region, arguments, tables, place);
+  return cloneRegion(region, arguments, tables, place,
+                     [&](Operation &op, ArrayRef<Num> operands) {
+                       return emitContentOp(op, operands, tables, place,
+                                            contents);
+                     });
 }
 
 void storeSlot(Emitter &e, Pointer to, Num at, Num slot) {
@@ -64,8 +70,60 @@ static Place pairPlace(const TileContext &c, Region &region, Num row,
   return place;
 }
 
-Num emitPair(const TileContext &c, Region &region, Num row, Num key,
-             Num score) {
+/// Products of keys that lie in scratch with the rows that pairs pick: one
+/// after another, since each key meets few rows.
+static Num emitKeyDots(const TileContext &c, RowDotOp dot, Num row, Num key,
+                       Num index) {
+  Emitter &e = c.e;
+  int64_t lanes = c.lanes();
+  Place place = c.place;
+  place.head = c.rowHeads.load(row);
+  const Table &table = *c.kernel.find(dot.getTable());
+  Pointer picked = frameSlots(e, e.i64, lanes);
+  Pointer sums = frameSlots(e, e.f32, lanes);
+  if (index.isVector())
+    picked.store(0, e.convert(index, e.i64));
+  e.loop(0, e.index(lanes), 1, [&](Num lane) {
+    Num number = index.isVector() ? picked.load(lane) : index;
+    Contents contents = {c.contents + (key + lane) * c.layout.head,
+                         c.layout.head};
+    sums.store(lane,
+               emitRowDot(c.tables, place, table, number, dot.getCount(),
+                          contents));
+  });
+  return sums.load(0, lanes);
+}
+
+/// Operations of pair regions that read products and paths.
+static Num emitPairOp(const TileContext &c, Operation &op,
+                      ArrayRef<Num> operands, Num row, Num key,
+                      ArrayRef<Num> paths) {
+  if (auto path = dyn_cast<PathOp>(op))
+    return paths[path.getNumber()];
+  auto dot = dyn_cast<RowDotOp>(op);
+  if (!dot)
+    return {};
+  Num index = operands[1];
+  if (!dot.getByLane())
+    return emitKeyDots(c, dot, row, key, index);
+  for (auto [n, product] : llvm::enumerate(c.layout.products)) {
+    if (product.table != dot.getTable() || product.side != dot.getSide())
+      continue;
+    bool isKey = product.side == Side::Key;
+    Pointer from = c.products[n] + (isKey ? key : row) * product.padded;
+    return emitPick(c.e, from, index, product.rows, c.lanes(),
+                    isKey ? product.padded : 0);
+  }
+  return {};
+}
+
+Num emitPair(const TileContext &c, Region &region, Num row, Num key, Num score,
+             ArrayRef<Num> paths) {
+  return emitPairs(c, region, row, key, score, paths)[0];
+}
+
+Nums emitPairs(const TileContext &c, Region &region, Num row, Num key,
+               Num score, ArrayRef<Num> paths) {
   Emitter &e = c.e;
   Nums arguments;
   if (score)
@@ -81,8 +139,15 @@ Num emitPair(const TileContext &c, Region &region, Num row, Num key,
   for (auto [n, type] : llvm::enumerate(c.layout.columnSlots))
     arguments.push_back(
         isUsed() ? loadSlot(e, c.columnSlots[n], key, c.lanes(), type) : Num());
-  Num result = cloneRegion(region, arguments, c.tables, pairPlace(c, region, row, key))[0];
-  return result.isVector() ? result : e.splat(result, c.lanes());
+  Nums results = cloneRegion(
+      region, arguments, c.tables, pairPlace(c, region, row, key),
+      [&](Operation &op, ArrayRef<Num> operands) {
+        return emitPairOp(c, op, operands, row, key, paths);
+      });
+  for (Num &result : results)
+    if (!result.isVector())
+      result = e.splat(result, c.lanes());
+  return results;
 }
 
 Num emitStart(const TileContext &c, Num row, Num key) {

@@ -3,14 +3,17 @@
 #ifndef TORSOR_CODEGEN_CPU_SLOTS_H
 #define TORSOR_CODEGEN_CPU_SLOTS_H
 
+#include "codegen/cpu/Contents.h"
 #include "codegen/cpu/TileLayout.h"
 
 namespace torsor {
 
 /// Evaluates `rows` or `columns` at a token: the slots. `brought`: the token is
 /// one that the call brings, so that its position stands at the query side.
+/// `contents`: its vector, for regions that read it.
 Nums emitSlots(mlir::Region &region, const TableReader &tables,
-               const Place &place, bool isKey, bool brought);
+               const Place &place, bool isKey, bool brought,
+               const Contents &contents = {});
 
 /// Stores a slot (i1 as i32).
 void storeSlot(Emitter &e, Pointer to, Num at, Num slot);
@@ -19,8 +22,12 @@ Num loadSlot(Emitter &e, Pointer from, Num at, int64_t lanes, mlir::Type type);
 
 /// Runs a pair region for row `row` and the keys key … key + lanes - 1. With
 /// `score`, that is its first argument. Gives its one result, a vector.
+/// `paths`: the sums that torsor.path reads.
 Num emitPair(const TileContext &c, mlir::Region &region, Num row, Num key,
-             Num score = {});
+             Num score = {}, llvm::ArrayRef<Num> paths = {});
+/// The same for a region of several results.
+Nums emitPairs(const TileContext &c, mlir::Region &region, Num row, Num key,
+               Num score = {}, llvm::ArrayRef<Num> paths = {});
 
 /// What the accumulator starts with: init, or zero.
 Num emitStart(const TileContext &c, Num row, Num key);

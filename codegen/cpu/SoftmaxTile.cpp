@@ -58,25 +58,58 @@ void emitRowStatistics(const TileContext &c, Num groups) {
   });
 }
 
+/// The scores at `at` … become weights; gives them added to the sums, a vector
+/// each. Step by step over all vectors: chains of dependent operations as long
+/// as exp2's fill the machine only side by side.
+static Nums weigh(const TileContext &c, Pointer scores, Num at, Num negatedTop,
+                  Nums sums) {
+  Emitter &e = c.e;
+  int64_t lanes = c.lanes();
+  // Words of two bf16 lie behind what is still read.
+  Type kept = c.layout.packedElement(e);
+  AttentionOp op = c.op;
+  Nums weights;
+  for (int64_t n = 0, count = sums.size(); n < count; ++n) {
+    Num score = scores.load(at + n * lanes, lanes);
+    weights.push_back(op.getLinear()
+                          ? select(score == hiddenScore, 0.0, score)
+                          : score + negatedTop);
+  }
+  if (!op.getLinear())
+    weights = emitExp2(e, c.target(), weights);
+  for (int64_t n = 0, count = sums.size(); n < count; ++n) {
+    scores.as(kept).store(at + n * lanes, e.convert(weights[n], kept));
+    sums[n] = sums[n] + weights[n];
+  }
+  return sums;
+}
+
 void emitWeights(const TileContext &c, Num groups, Num tile) {
   Emitter &e = c.e;
   int64_t lanes = c.lanes();
+  Num zero = e.constant(e.vec(lanes, e.f32), 0.0);
   e.loop(0, groups, 1, [&](Num group) {
     Num begin = alignDown(c.tileFirst(group).load(0) - tile, lanes);
     Num end = c.tileFirst(group).load(1) - tile;
+    // Pairs of vectors, and one that may be left over.
+    Num pairs = alignDown(max(alignUp(end - begin, lanes), 0), 2 * lanes);
+    Num middle = begin + pairs;
     e.loop(group * c.layout.rowTile, (group + 1) * c.layout.rowTile, 1,
            [&](Num row) {
-             Num top = e.splat(c.maxima.load(row), lanes);
+             Num top = e.splat(e.real(0.0) - c.maxima.load(row), lanes);
              Num alpha = e.splat(c.alphas.load(row), lanes);
              Pointer scores = c.scores + row * c.layout.keys;
              Num sum = c.rowSum.load(row * lanes, lanes) * alpha;
-             sum = e.loop(begin, end, lanes, {sum},
-                          [&](Num at, ArrayRef<Num> carried) -> Nums {
-                            Num weight = emitExp2(e, c.target(),
-                                                  scores.load(at, lanes) - top);
-                            scores.store(at, weight);
-                            return {carried[0] + weight};
-                          })[0];
+             Nums sums =
+                 e.loop(begin, middle, 2 * lanes, {sum, zero},
+                        [&](Num at, ArrayRef<Num> carried) {
+                          return weigh(c, scores, at, top, Nums(carried));
+                        });
+             sum = sums[0] + sums[1];
+             sum = e.choose(
+                 middle < end,
+                 [&]() -> Nums { return weigh(c, scores, middle, top, {sum}); },
+                 [&]() -> Nums { return {sum}; })[0];
              c.rowSum.store(row * lanes, sum);
            });
   });

@@ -37,6 +37,8 @@ struct Kernel {
   const Target *target;
   std::string planName, runName;
   llvm::SmallVector<Table> tables;
+  /// Running sums that are made before, by number.
+  llvm::SmallVector<ScanOp> scans;
 
   /// The table that is this operand, or null.
   const Table *find(mlir::Value operand) const;

@@ -2,6 +2,8 @@
 // Reading tables in generated code.
 #include "codegen/cpu/TableReader.h"
 
+#include "codegen/cpu/ScanLayout.h"
+
 #include "runtime/torsor_kernel.h"
 
 using namespace mlir;
@@ -52,11 +54,51 @@ TableReader::Base TableReader::argument(const Table &table,
   return base;
 }
 
+Pointer TableReader::scans(const Sequence &sequence) const {
+  Num before = kernel.scheme->tables.prepared.bytes(e, call.count, call.heads,
+                                                    call.groups);
+  return call.workspace.bytes(before + sequence.scanBase).as(e.f64);
+}
+
+TableReader::Base TableReader::scan(const Table &table,
+                                    const Place &place) const {
+  const Sequence &sequence = place.sequence;
+  int64_t number = table.info.getNumber();
+  ScanOp op = kernel.scans[number];
+  ScanLayout layout(e, op, call, sequence);
+  Num at = place.number;
+  if (table.info.getKey() && !layout.exclusive)
+    at = at + 1;
+  Num words = scanOffset(e, kernel, call, sequence, number) +
+              at * layout.members;
+  if (!table.info.getKey())
+    words = words + layout.query;
+  Base base = {scans(sequence) + words, {}, {}, {}, {}, {}};
+  if (op.getByHead()) {
+    base.strides.push_back(layout.perHead);
+    base.extents.push_back(layout.heads);
+  }
+  base.strides.push_back(e.index(1));
+  base.extents.push_back(e.index(layout.members));
+  return base;
+}
+
+Num TableReader::times(const Table &table, const Place &place, Num first,
+                       int64_t lanes) const {
+  Base base = scan(table, place);
+  Num offset = first;
+  if (base.strides.size() > 1)
+    offset = offset + place.head * base.strides[0];
+  return base.data.load(offset, lanes);
+}
+
 TableReader::Base TableReader::base(const Table &table,
                                     const Place &place) const {
   TableAttr info = table.info;
   if (info.getSource() == TableSource::Argument)
     return argument(table, place);
+  if (info.getSource() == TableSource::Scan)
+    return scan(table, place);
   bool isBound = info.getSource() == TableSource::Bind;
   const TableCode &code = kernel.scheme->tables;
   DenseTable dense =
@@ -80,6 +122,8 @@ Num TableReader::fetch(const Table &table, const Place &place,
           offset + max(min(index, base.extents[n] - 1), 0) * base.strides[n];
     return {widenElement(e, base.data.load(offset), result)};
   };
+  if (table.info.getSource() != TableSource::Argument)
+    return read()[0];
   FieldAttr field = kernel.scheme->argument(table.info.getNumber());
   if (!(field.getFlags() & TORSOR_ARG_CLOCK))
     return read()[0];

@@ -13,6 +13,7 @@ struct Place {
   Num head, group; // head: query side only
   Num row, token;  // in the tensors of its side
   Num index;       // i or j
+  Num number;      // in the run of its sequence
   /// In pair regions that look per-token tables up at the keys: their rows and
   /// tokens, vectors; `row` and `token` are then the query's.
   Num keyRows, keyTokens;
@@ -40,6 +41,12 @@ public:
             int64_t lanes) const;
   /// Position of the token: the tensor of `pos`, or the index.
   Num position(const Place &place, bool key) const;
+  /// `lanes` times of a running sum's members from `first` on, at the own token
+  /// of `place`.
+  Num times(const Table &table, const Place &place, Num first,
+            int64_t lanes) const;
+  /// The running sums of a sequence (ScanLayout), as f64.
+  Pointer scans(const Sequence &sequence) const;
   /// Whether positions are the indices in this call.
   Num positionsAreIndices() const;
 
@@ -57,6 +64,7 @@ private:
   };
   Base base(const Table &table, const Place &place) const;
   Base argument(const Table &table, const Place &place) const;
+  Base scan(const Table &table, const Place &place) const;
 };
 
 } // namespace torsor

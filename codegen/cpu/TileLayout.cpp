@@ -2,6 +2,8 @@
 // Where the attention kernels keep what, and how they are cut into tiles.
 #include "codegen/cpu/TileLayout.h"
 
+#include "codegen/cpu/ActSteps.h"
+
 using namespace mlir;
 
 namespace torsor {
@@ -22,19 +24,58 @@ static int64_t roundUp(int64_t value, int64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
+static bool meetInPairs(AttentionOp op, const Target &target) {
+  // What fades needs the range and the digits of f32.
+  for (ArrayAttr branch : op.getBranches().getAsRange<ArrayAttr>())
+    for (BlockAttr block : branch.getAsRange<BlockAttr>())
+      if (block.isAnchored())
+        return false;
+  return target.hasDotBf16 && op.getPlan().getForm() == PlanForm::Tiled &&
+         op.getValueRow().empty() &&
+         llvm::all_of(ArrayRef<Value>{op.getQ(), op.getK(), op.getV()},
+                      [](Value v) { return elementOf(v).isBF16(); });
+}
+
 Type TileLayout::storedSlot(Type slot) {
   return slot.isInteger(1) ? IntegerType::get(slot.getContext(), 32) : slot;
 }
 
+/// Rows of the table that is added to values.
+static int64_t countValueRows(AttentionOp op) {
+  if (op.getValueRow().empty())
+    return 0;
+  Value table = op.getTables()[*op.getValueTable()];
+  return cast<MemRefType>(table.getType()).getShape().drop_back().back();
+}
+
+/// Whether regions read the vectors of queries, or of keys.
+static bool readsContents(AttentionOp op, bool queries) {
+  Region &own = queries ? op.getRows() : op.getColumns();
+  if (!own.getOps<ContentOp>().empty() || !own.getOps<RowDotOp>().empty())
+    return true;
+  Side side = queries ? Side::Query : Side::Key;
+  for (Region *region :
+       {&op.getInit(), &op.getPath(), &op.getLogit(), &op.getMask()})
+    for (auto dot : region->getOps<RowDotOp>())
+      if (dot.getSide() == side)
+        return true;
+  return false;
+}
+
 TileLayout::TileLayout(AttentionOp op, const Target &target)
-    : lanes(target.lanes), rowTile(target.rowTile), panel(target.panel()),
+    : forms(op), anchors(anchorWords(forms.keys[0])), lanes(target.lanes), rowTile(target.rowTile), panel(target.panel()),
       keys(roundUp(op.getPlan().getKeys(), target.panel())),
       head(widthOf(op.getQ())), value(widthOf(op.getV())),
+      byHead(op.getKeysByHead()),
+      pairs(meetInPairs(op, target)), headWords(pairs ? (head + 1) / 2 : head),
       valueVectors((value + lanes - 1) / lanes),
       valuePanels(cutValues(valueVectors, target.vectorTile)),
       rowSlots(yieldedTypes(op.getRows())),
       columnSlots(yieldedTypes(op.getColumns())),
-      visibleRanges(op.getVisible().size()), fullRanges(op.getFull().size()) {
+      visibleRanges(op.getVisible().size()), fullRanges(op.getFull().size()),
+      products(productTables(op)), paths(yieldedTypes(op.getPath()).size()),
+      valueRows(countValueRows(op)), readsQueries(readsContents(op, true)),
+      readsKeys(readsContents(op, false)) {
   // Whole register tiles, and whole vectors of row statistics.
   rows = roundUp(op.getPlan().getRows(), std::lcm(rowTile, lanes));
   int64_t at = 0;
@@ -43,7 +84,9 @@ TileLayout::TileLayout(AttentionOp op, const Target &target)
     at = roundUp(at + bytes, 64);
     return begin;
   };
-  queries = take(rows * head * 4);
+  queries = take(rows * headWords * 4 * int64_t(forms.queries.size()));
+  // The rows from the block's first query, then from a tile's anchor.
+  anchoredQueries = take(anchors ? 2 * rows * head * 4 : 0);
   scores = take(rows * keys * 4);
   outputs = take(rows * valueWidth() * 4);
   rowMax = take(rows * lanes * 4);
@@ -55,15 +98,32 @@ TileLayout::TileLayout(AttentionOp op, const Target &target)
   groupRanges = take(groups() * groupWords() * 8);
   slotBytes = roundUp(rows * 8, 64);
   slots = take(slotBytes * rowSlots.size());
+  rowHeads = take(rows * 8);
+  // Decode keeps the keys of a chunk there.
+  contents = take(readsQueries || readsKeys
+                      ? std::max<int64_t>(rows, 64) * head * 4
+                      : 0);
+  queryProducts = at;
+  for (const ProductTable &product : products)
+    if (product.side == Side::Query)
+      take(rows * product.padded * 4);
+  pathSums = take(paths * rows * 4);
+  valueWeights = take(rows * valueRows * 4);
   scratchBytes = at;
 }
 
 Num TileLayout::groupBytes(Emitter &e, Num keyCount) const {
-  int64_t perKey = (head + valueWidth()) * 4 + 4;
+  int64_t perKey = (headWords * int64_t(forms.keys.size()) +
+                    valueWidth() / keysPerWord()) *
+                       4 +
+                   4;
   for (Type slot : columnSlots)
     perKey += storedSlot(slot).getIntOrFloatBitWidth() / 8;
+  for (const ProductTable &product : products)
+    if (product.side == Side::Key)
+      perKey += product.padded * 4;
   return alignUp(paddedKeys(keyCount) * perKey +
-                     tiles(keyCount) * (tileBoundsWords() * 8),
+                     tiles(keyCount) * ((tileBoundsWords() + anchors) * 8),
                  64);
 }
 
@@ -74,9 +134,14 @@ void TileContext::placeGroup(Pointer base) {
     base = (here + count).as(e.i8);
     return here;
   };
-  keys = take(e.f32, padded * layout.head);
-  values = take(e.f32, padded * layout.valueWidth());
+  keys = take(e.f32, padded * (layout.headWords *
+                               int64_t(layout.forms.keys.size())));
+  values = take(e.f32, padded * layout.valueWidth() / layout.keysPerWord());
   keyIndices = take(e.i32, padded);
+  products.resize(layout.products.size());
+  for (auto [n, product] : llvm::enumerate(layout.products))
+    if (product.side == Side::Key)
+      products[n] = take(e.f32, padded * product.padded);
   columnSlots.clear();
   // Wide slots first, so that each lies at a multiple of its size.
   columnSlots.resize(layout.columnSlots.size());
@@ -86,6 +151,7 @@ void TileContext::placeGroup(Pointer base) {
       if (stored.getIntOrFloatBitWidth() / 8 == bytes)
         columnSlots[n] = take(stored, padded);
     }
+  tileAnchors = take(e.i64, layout.tiles(keyCount) * layout.anchors);
   tileBounds = take(e.i64, e.index(0));
 }
 
@@ -94,6 +160,7 @@ void TileContext::placeScratch(Pointer scratch) {
     return scratch.bytes(offset).as(element);
   };
   queries = at(layout.queries, e.f32);
+  anchoredQueries = at(layout.anchoredQueries, e.f32);
   scores = at(layout.scores, e.f32);
   outputs = at(layout.outputs, e.f32);
   rowMax = at(layout.rowMax, e.f32);
@@ -103,6 +170,17 @@ void TileContext::placeScratch(Pointer scratch) {
   indices = at(layout.indices, e.i64);
   rowTokens = at(layout.rowTokens, e.i64);
   groupRanges = at(layout.groupRanges, e.i64);
+  rowHeads = at(layout.rowHeads, e.i64);
+  contents = at(layout.contents, e.f32);
+  pathSums = at(layout.pathSums, e.f32);
+  valueWeights = at(layout.valueWeights, e.f32);
+  products.resize(layout.products.size());
+  int64_t offset = layout.queryProducts;
+  for (auto [n, product] : llvm::enumerate(layout.products))
+    if (product.side == Side::Query) {
+      products[n] = at(offset, e.f32);
+      offset += (layout.rows * product.padded * 4 + 63) / 64 * 64;
+    }
   rowSlots.clear();
   for (auto [n, slot] : llvm::enumerate(layout.rowSlots))
     rowSlots.push_back(

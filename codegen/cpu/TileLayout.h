@@ -3,8 +3,9 @@
 #ifndef TORSOR_CODEGEN_CPU_TILELAYOUT_H
 #define TORSOR_CODEGEN_CPU_TILELAYOUT_H
 
+#include "codegen/cpu/Contents.h"
+#include "codegen/cpu/Forms.h"
 #include "codegen/cpu/Ranges.h"
-#include "codegen/cpu/Regions.h"
 
 namespace torsor {
 
@@ -19,12 +20,28 @@ struct ValuePanels {
 struct TileLayout {
   TileLayout(AttentionOp op, const Target &target);
 
+  Forms forms;
+  /// Words of the anchors of a key tile, 0 where nothing grows or fades.
+  int64_t anchors;
   int64_t lanes, rowTile, panel; // panel: keys of a packed panel
   int64_t rows, keys, head, value;
+  /// Keys differ between the query heads of a group: each head has its own.
+  bool byHead;
+  /// q, k, the weights and v meet as pairs of bf16 (BfloatPairs.h).
+  bool pairs;
+  /// Words of 4 bytes of a packed row of q or k: f32, or pairs of bf16.
+  int64_t headWords;
   int64_t valueVectors; // vectors of a row of v, the last one padded
   llvm::SmallVector<ValuePanels, 2> valuePanels;
   llvm::SmallVector<mlir::Type> rowSlots, columnSlots;
   int64_t visibleRanges, fullRanges;
+  /// Products of vectors with tables that pairs read; a sum over each path.
+  llvm::SmallVector<ProductTable, 2> products;
+  int64_t paths;
+  /// Rows of the table that is added to values, 0 without one.
+  int64_t valueRows;
+  /// Regions read the vectors of tokens, which are kept in f32.
+  bool readsQueries, readsKeys;
 
   int64_t groups() const { return rows / rowTile; }
   int64_t valueWidth() const { return valueVectors * lanes; }
@@ -34,10 +51,27 @@ struct TileLayout {
   static mlir::Type storedSlot(mlir::Type slot);
 
   // Byte offsets into the scratch memory of a worker.
+  int64_t anchoredQueries; // the rows for one key tile
   int64_t queries, scores, outputs, rowMax, rowSum, maxima, alphas, indices,
       rowTokens,
       groupRanges, slots, slotBytes, scratchBytes;
+  int64_t rowHeads, contents, queryProducts, pathSums, valueWeights;
 
+  /// What a packed row of q or k holds.
+  mlir::Type packedElement(Emitter &e) const { return pairs ? e.bf16 : e.f32; }
+  int64_t packedHead() const { return pairs ? 2 * headWords : headWords; }
+  /// Keys that one word of a packed value, or of a weight, stands for.
+  int64_t keysPerWord() const { return pairs ? 2 : 1; }
+  /// Key runs of a sequence: one for each group, or for each query head.
+  Num runs(const Call &call) const { return byHead ? call.heads : call.groups; }
+  Num headsPerRun(const Call &call) const {
+    return byHead ? call.heads.e->index(1) : call.heads / call.groups;
+  }
+  /// Says group and first head of a key run.
+  void setRun(Place &place, const Call &call, Num run) const {
+    place.head = run * headsPerRun(call);
+    place.group = byHead ? run / (call.heads / call.groups) : run;
+  }
   /// Keys of a sequence, filled up to whole panels.
   Num paddedKeys(Num keys) const { return alignUp(keys, panel); }
   Num tiles(Num keyCount) const { return ceilDiv(keyCount, keys); }
@@ -58,18 +92,37 @@ struct TileContext {
   Num keyCount, padded;
 
   // Workspace of the group.
-  Pointer keys, values, keyIndices, tileBounds;
+  Pointer keys, values, keyIndices, tileBounds, tileAnchors;
+  Pointer anchoredQueries;
   llvm::SmallVector<Pointer> columnSlots;
   // Scratch.
   Pointer queries, scores, outputs, rowMax, rowSum, maxima, alphas, indices,
       rowTokens,
       groupRanges;
   llvm::SmallVector<Pointer> rowSlots;
+  /// Heads of the rows; vectors of rows, or of the keys being loaded; products
+  /// by table, a row after the other; sums over paths, [path][row]; weights by
+  /// row of the table of values, [row][valueRows].
+  Pointer rowHeads, contents, pathSums, valueWeights;
+  llvm::SmallVector<Pointer> products;
+  /// Starts by age (BiasTable.h), entries of a head's row, and whether they hold
+  /// in this call; null without a table.
+  Pointer biasTable;
+  Num biasEntries, biasHolds;
   /// Number of the key that the pair regions' key 0 stands for.
   Num firstKey;
 
-  /// Elements from row to row of `queries`.
-  int64_t queryStride = layout.head;
+  /// Elements from row to row of `queries`, of `packedElement`.
+  int64_t queryStride = layout.packedHead();
+  /// Row `row` of q in form `form`.
+  Pointer queryRow(int64_t form, Num row) const {
+    return queries.as(layout.packedElement(e)) +
+           (row + form * layout.rows) * queryStride;
+  }
+  /// Packed keys in form `form`.
+  Pointer keyForm(int64_t form) const {
+    return keys + padded * (form * layout.headWords);
+  }
 
   /// Sets the pointers into the workspace from the group's first byte.
   void placeGroup(Pointer base);

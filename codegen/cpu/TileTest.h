@@ -8,9 +8,12 @@
 namespace torsor {
 
 /// What is known of a tile of queries and keys: whether some pair may be seen,
-/// and whether all are.
+/// and whether all are; with branches the least and the greatest of its pairs.
 struct TileVerdict {
   Num some, all;
+  Num lowBranch, highBranch;
+  /// Whether the products of the pairs stand in the scores already; null: not.
+  Num isComputed = {};
 };
 
 /// Bounds of indices and slots over the queries, or the keys, of a tile.

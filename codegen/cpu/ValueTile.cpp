@@ -3,6 +3,8 @@
 // broadcast.
 #include "codegen/cpu/ValueTile.h"
 
+#include "codegen/cpu/BfloatPairs.h"
+
 using namespace mlir;
 
 namespace torsor {
@@ -23,20 +25,26 @@ static Nums product(const ValueTile &t, Num begin, Num end, ArrayRef<Num> start,
               e.splat(t.weights.load(key + r * t.weightStride), t.lanes);
           for (int64_t v = 0; v < t.vectors; ++v) {
             Num &sum = sums[r * t.vectors + v];
-            Num added = fma(weight, loaded[v], sum);
-            sum = onlySeen ? select(weight != 0.0, added, sum) : added;
+            Num value =
+                onlySeen ? keepWeighted(weight, loaded[v], t.pairs) : loaded[v];
+            sum = multiplyAdd(weight, value, sum, t.pairs);
           }
         }
         return sums;
       });
 }
 
-static Num isFinite(ArrayRef<Num> sums) {
+/// Whether all are finite; a sum that overflows may be taken for one that is
+/// not. Added up in a tree: additions run beside the multiply-adds.
+static Num areFinite(Nums sums) {
+  while (sums.size() > 1) {
+    Nums halves;
+    for (size_t n = 0; n < sums.size(); n += 2)
+      halves.push_back(n + 1 < sums.size() ? sums[n] + sums[n + 1] : sums[n]);
+    sums = halves;
+  }
   Emitter &e = *sums[0].e;
-  Num zero = e.constant(sums[0].type(), 0.0), probe = zero;
-  for (Num sum : sums)
-    probe = fma(sum, zero, probe);
-  return e.any(e.isNan(probe)) ^ 1;
+  return e.any(e.isNan(sums[0] - sums[0])) ^ 1;
 }
 
 void emitValueTile(const ValueTile &t, Num begin, Num end) {
@@ -44,20 +52,30 @@ void emitValueTile(const ValueTile &t, Num begin, Num end) {
   auto at = [&](int64_t r, int64_t v) {
     return e.index(r * t.outputStride + v * t.lanes);
   };
-  auto start = [&] {
+  auto start = [&](Pointer outputs, Pointer alphas) {
     Nums sums;
     for (int64_t r = 0; r < t.rows; ++r) {
-      Num alpha = e.splat(t.alphas.load(r), t.lanes);
+      Num alpha = e.splat(alphas.load(r), t.lanes);
       for (int64_t v = 0; v < t.vectors; ++v)
-        sums.push_back(t.outputs.load(at(r, v), t.lanes) * alpha);
+        sums.push_back(outputs.load(at(r, v), t.lanes) * alpha);
     }
     return sums;
   };
-  Nums sums = product(t, begin, end, start(), /*onlySeen=*/false);
+  // The same address under another name: what was loaded through the first
+  // need not be kept for the rare second product.
+  auto renamed = [&](Pointer p) {
+    return e.at(e.call("llvm.launder.invariant.group.p0", e.pointer, {p.base}),
+                p.element);
+  };
+  Nums sums =
+      product(t, begin, end, start(t.outputs, t.alphas), /*onlySeen=*/false);
   // 0 * inf is NaN: a key that a row does not see may have left one.
   sums = e.choose(
-      isFinite(sums), [&]() -> Nums { return sums; },
-      [&]() -> Nums { return product(t, begin, end, start(), true); });
+      areFinite(sums), [&]() -> Nums { return sums; },
+      [&]() -> Nums {
+        return product(t, begin, end,
+                       start(renamed(t.outputs), renamed(t.alphas)), true);
+      });
   for (int64_t r = 0; r < t.rows; ++r)
     for (int64_t v = 0; v < t.vectors; ++v)
       t.outputs.store(at(r, v), sums[r * t.vectors + v]);
@@ -74,20 +92,23 @@ void emitOutputs(const TileContext &c, Num groups, Num tile) {
       e.loop(0, groups, 1, [&](Num group) {
         Num begin = c.tileFirst(group).load(0) - tile;
         Num end = c.tileFirst(group).load(1) - tile;
+        int64_t word = layout.keysPerWord();
         Num row = group * layout.rowTile;
         e.when(begin < end, [&] {
           emitValueTile(
               {.lanes = lanes,
                .rows = layout.rowTile,
                .vectors = panels.vectors,
+               .pairs = layout.pairs,
                .weights = c.scores + row * layout.keys,
                .weightStride = layout.keys,
-               .values = c.values + (column * c.padded + tile * width),
+               .values = c.values + (column * c.padded + tile * width) / word,
                .valueStride = width,
                .outputs = c.outputs + (row * layout.valueWidth() + column),
                .outputStride = layout.valueWidth(),
                .alphas = c.alphas + row},
-              begin, end);
+              // A hidden neighbour within a word has the weight 0.
+              begin / word, ceilDiv(end, word));
         });
       });
     });

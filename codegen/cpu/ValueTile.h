@@ -10,6 +10,8 @@ namespace torsor {
 /// A register tile of `rows` rows by `vectors` vectors of columns.
 struct ValueTile {
   int64_t lanes, rows, vectors;
+  /// Keys and weights come as words of two bf16 (BfloatPairs.h), n counts them.
+  bool pairs = false;
   /// Weight of the tile's row r for key n: weights[r * weightStride + n].
   Pointer weights;
   int64_t weightStride;
@@ -24,8 +26,8 @@ struct ValueTile {
   llvm::function_ref<void(Num)> beside = nullptr;
 };
 
-/// outputs = alpha * outputs + weights * values over the keys begin … end-1. A
-/// weight of 0 keeps a value that is not finite out.
+/// outputs = alpha * outputs + weights * values over the keys (or words of two)
+/// begin … end-1. A weight of 0 keeps a value that is not finite out.
 void emitValueTile(const ValueTile &tile, Num begin, Num end);
 
 /// The same for all row groups of a block, each over its own keys of the tile

@@ -8,91 +8,53 @@ torsor.scheme @width {
 
 // -----
 
-torsor.scheme @decay head(2) {
+torsor.scheme @long_chain head(66) {
   %rate = arith.constant 0.1 : f64
-  // expected-error@+1 {{no kernel for this yet: the block 'decay'}}
+  %one = arith.constant 1.0 : f64
   %d = torsor.decay %rate : !torsor.action<2>
-  torsor.action %d : !torsor.action<2>
+  // expected-error@+1 {{no kernel for this yet: a chain of 33 links; at most 32}}
+  %j = torsor.jordan %d order 33 couple %one : !torsor.action<2> -> !torsor.action<66>
+  torsor.action %j : !torsor.action<66>
 }
 
 // -----
 
-torsor.scheme @product head(2) {
-  %f = arith.constant dense<0.5> : tensor<1xf64>
-  %rate = arith.constant 0.1 : f64
-  %r = torsor.turn %f : tensor<1xf64> -> !torsor.action<2>
-  %d = torsor.decay %rate : !torsor.action<2>
-  // expected-error@+1 {{no kernel for this yet: the combinator 'product'}}
-  %p = torsor.product %r, %d : !torsor.action<2>
-  %a = torsor.adjacent %p : !torsor.action<2>
-  torsor.action %a : !torsor.action<2>
-}
-
-// -----
-
-torsor.scheme @choose head(2) {
-  %i = torsor.token query
-  %c = arith.constant true
-  %x = torsor.zero : !torsor.action<2>
-  %y = torsor.zero : !torsor.action<2>
-  // expected-error@+1 {{no kernel for this yet: the combinator 'choose'}}
-  %p = torsor.choose %c, %x, %y : !torsor.action<2>
-  torsor.action %p : !torsor.action<2>
-}
-
-// -----
-
-// Keys are shared by the query heads of a group.
-torsor.scheme @by_head head(2) {
-  %w = torsor.param "w" ["H", "1"] : tensor<?x1xf32>
-  %h = torsor.ambient head : i64
-  %f = torsor.read %w[%h] : (tensor<?x1xf32>, i64) -> tensor<1xf64>
-  // expected-error@+1 {{no kernel for this yet: frequencies that vary by the query head, since keys are shared by the heads of a group}}
-  %r = torsor.turn %f : tensor<1xf64> -> !torsor.action<2>
-  %a = torsor.adjacent %r : !torsor.action<2>
-  torsor.action %a : !torsor.action<2>
-}
-
-// -----
-
-torsor.scheme @time_by_head head(2) {
+// Each of three choices doubles the branches.
+// expected-error@+1 {{no kernel for this yet: an action of more than 6 regions}}
+torsor.scheme @regions head(6) {
   %i = torsor.token query
   %j = torsor.token key
-  %h = torsor.ambient head : i64
-  %s = torsor.index %i
-  %t0 = torsor.index %j
-  // expected-error@+1 {{no kernel for this yet: a key's time that varies by the query head}}
-  %t = arith.addi %t0, %h : i64
+  %ii = torsor.index %i
+  %jj = torsor.index %j
+  %c = arith.cmpi slt, %ii, %jj : i64
+  %d = arith.cmpi eq, %ii, %jj : i64
+  %zero = arith.constant 0 : i64
+  %e = arith.cmpi eq, %ii, %zero : i64
   %f = arith.constant dense<0.5> : tensor<1xf64>
   %r = torsor.turn %f : tensor<1xf64> -> !torsor.action<2>
-  %x = torsor.at %r(q = %s, k = %t) : !torsor.action<2>, i64, i64
-  %a = torsor.adjacent %x : !torsor.action<2>
-  torsor.action %a : !torsor.action<2>
+  %z = torsor.zero : !torsor.action<2>
+  %x = torsor.choose %c, %r, %z : !torsor.action<2>
+  %y = torsor.choose %d, %r, %z : !torsor.action<2>
+  %w = torsor.choose %e, %r, %z : !torsor.action<2>
+  %all = torsor.concat %x, %y, %w : !torsor.action<2>, !torsor.action<2>, !torsor.action<2> -> !torsor.action<6>
+  %a = torsor.adjacent %all : !torsor.action<6>
+  torsor.action %a : !torsor.action<6>
 }
 
 // -----
 
-torsor.scheme @gain head(2) {
-  %w = torsor.param "w" [] in 1.0 to 2.0 : tensor<f32>
-  // expected-error@+1 {{no kernel for this yet: a gain that is not a constant}}
-  %g = torsor.read %w[] : (tensor<f32>) -> f64
-  %f = arith.constant dense<0.5> : tensor<1xf64>
-  %r = torsor.turn %f : tensor<1xf64> -> !torsor.action<2>
-  %a = torsor.adjacent %r : !torsor.action<2>
-  %b = torsor.gain %a by %g : !torsor.action<2> -> !torsor.action<2>
-  torsor.action %b : !torsor.action<2>
-}
-
-// -----
-
-torsor.scheme @pair_gain head(2) {
-  %u = arith.constant dense<[1.0, 2.0]> : tensor<2xf64>
-  %f = arith.constant dense<0.5> : tensor<1xf64>
-  // expected-error@+1 {{no kernel for this yet: gains that differ between the lanes of a pair}}
-  %r = torsor.turn %f : tensor<1xf64> -> !torsor.action<2>
-  %a = torsor.adjacent %r : !torsor.action<2>
-  %b = torsor.gain %a q %u : tensor<2xf64> k %u : tensor<2xf64> : !torsor.action<2> -> !torsor.action<2>
-  torsor.action %b : !torsor.action<2>
+torsor.scheme @fading_region head(2) {
+  %i = torsor.token query
+  %j = torsor.token key
+  %ii = torsor.index %i
+  %jj = torsor.index %j
+  %c = arith.cmpi slt, %ii, %jj : i64
+  %rate = arith.constant 0.1 : f64
+  // expected-error@+1 {{no kernel for this yet: a block that fades beside regions of displacement}}
+  %d = torsor.decay %rate : !torsor.action<2>
+  %z = torsor.zero : !torsor.action<2>
+  %x = torsor.choose %c, %d, %z : !torsor.action<2>
+  torsor.action %x : !torsor.action<2>
 }
 
 // -----
@@ -101,61 +63,9 @@ torsor.scheme @terms head(2) {
   %z = torsor.zero : !torsor.action<2>
   // expected-error@+1 {{no kernel for this yet: an action on values}}
   torsor.value_action %z : !torsor.action<2>
-  // expected-error@+1 {{no kernel for this yet: a norm of q and k}}
-  torsor.norm rms
-  // expected-error@+1 {{no kernel for this yet: a linear readout}}
-  torsor.readout linear
   %v = arith.constant dense<0.5> : tensor<2xf64>
-  // expected-error@+1 {{no kernel for this yet: a vector added to values}}
-  torsor.value_bias %v : tensor<2xf64>
   // expected-error@+1 {{no kernel for this yet: an additive encoding}}
   torsor.embed %v : tensor<2xf64>
-}
-
-// -----
-
-torsor.scheme @content head(2) {
-  %i = torsor.token query
-  %j = torsor.token key
-  // expected-error@+1 {{no kernel for this yet: a term that reads the contents of q and k}}
-  %q = torsor.vector query %i : tensor<2xf64>
-  // expected-error@+1 {{no kernel for this yet: a term that reads the contents of q and k}}
-  %k = torsor.vector key %j : tensor<2xf64>
-  %d = torsor.dot %q, %k : tensor<2xf64>
-  torsor.bias %d
-}
-
-// -----
-
-torsor.scheme @running head(2) {
-  %i = torsor.token query
-  %j = torsor.token key
-  %g = torsor.input "gate" per token [] : tensor<?xf32>
-  // expected-error@+1 {{no kernel for this yet: a running sum as a clock}}
-  %c = torsor.running {
-  ^bb0(%l: !torsor.token):
-    %x = torsor.read %g[%l] : (tensor<?xf32>, !torsor.token) -> f64
-    torsor.yield %x : f64
-  } : !torsor.clock<f64>
-  %s = torsor.time %c of %i : !torsor.clock<f64> -> f64
-  %t = torsor.time %c of %j : !torsor.clock<f64> -> f64
-  %b = arith.subf %s, %t : f64
-  torsor.bias %b
-}
-
-// -----
-
-torsor.scheme @path head(2) {
-  %i = torsor.token query
-  %j = torsor.token key
-  %g = torsor.input "gate" per token [] : tensor<?xf32>
-  // expected-error@+1 {{no kernel for this yet: a sum over the tokens between key and query}}
-  %b = torsor.path_sum {
-  ^bb0(%l: !torsor.token):
-    %x = torsor.read %g[%l] : (tensor<?xf32>, !torsor.token) -> f64
-    torsor.yield %x : f64
-  }
-  torsor.bias %b
 }
 
 // -----

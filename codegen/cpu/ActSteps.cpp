@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Actions of several factors, step by step on a row in f32.
+#include "codegen/cpu/ActSteps.h"
+
+#include "codegen/cpu/Exp.h"
+#include "codegen/cpu/Phase.h"
+
+#include "llvm/ADT/BitVector.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace torsor {
+
+bool needsSteps(ArrayRef<BlockAttr> blocks, int64_t width) {
+  llvm::BitVector taken(width);
+  for (BlockAttr block : blocks) {
+    if (block.getKind() != BlockKind::Zero &&
+        block.getKind() != BlockKind::Turn)
+      return true;
+    PairsAttr at = block.getLanes();
+    for (int64_t p = 0; p < at.getCount(); ++p)
+      for (int64_t start : {at.getFirst(), at.getSecond()}) {
+        int64_t lane = start + p * at.getStep();
+        if (start < 0)
+          continue;
+        if (taken.test(lane))
+          return true;
+        taken.set(lane);
+      }
+  }
+  return false;
+}
+
+bool isAnchored(ArrayRef<BlockAttr> blocks) {
+  return llvm::any_of(blocks,
+                      [](BlockAttr block) { return block.isAnchored(); });
+}
+
+static int64_t wordsOf(BlockAttr block) {
+  return !block.isAnchored() ? 0
+         : block.getFamily() ? block.getLanes().getCount()
+                             : 1;
+}
+
+int64_t anchorWords(ArrayRef<BlockAttr> blocks) {
+  int64_t words = 0;
+  for (BlockAttr block : blocks)
+    words += wordsOf(block);
+  return words;
+}
+
+Pointer anchorOf(ArrayRef<BlockAttr> blocks, BlockAttr block, Pointer anchors) {
+  int64_t before = 0;
+  for (BlockAttr other : blocks) {
+    if (other == block)
+      break;
+    before += wordsOf(other);
+  }
+  return anchors.bytes(before * 8);
+}
+
+void emitAnchors(Emitter &e, ArrayRef<BlockAttr> blocks, bool onQuery,
+                 function_ref<Num(int64_t)> time, const TableReader &tables,
+                 const Place &place, Pointer anchors) {
+  for (BlockAttr block : blocks) {
+    if (!block.isAnchored())
+      continue;
+    int64_t source = onQuery ? block.getS() : block.getT();
+    Pointer to = anchorOf(blocks, block, anchors);
+    if (!block.getFamily()) {
+      Num now = time(source);
+      to.as(now.type()).store(0, now);
+      continue;
+    }
+    const Table &table = tables.kernel.tables[source];
+    e.loop(0, e.index(block.getLanes().getCount()), 1, [&](Num p) {
+      to.as(e.f64).store(p,
+                         tables.times(table, place, p + block.getMember(), 1));
+    });
+  }
+}
+
+namespace {
+
+/// 2^x for x in f64, in f32: below the least normal number 0, never above
+/// 2^127, to an ulp or two. NaN stays.
+Num powerOfTwo(Emitter &e, const Target &target, Num x) {
+  Num whole = e.rint(x);
+  Num rest = e.convert(x - whole, e.f32);
+  Num power = emitFullExp2(e, target, rest);
+  Num clamped = min(max(whole, -127.0), 126.0);
+  Num bits = (e.convert(clamped, e.i32) + 127) << 23;
+  return power * e.bitcast(bits, e.f32);
+}
+
+class Step {
+public:
+  Step(Emitter &e, int64_t lanes, const Action &action, BlockAttr block,
+       const TableReader &tables, const Place &place, Pointer row)
+      : e(e), lanes(lanes), action(action), block(block), tables(tables),
+        place(place), row(row), at(block.getLanes()) {}
+
+  void emit() {
+    switch (block.getKind()) {
+    case BlockKind::Decay:
+      return fade();
+    case BlockKind::Jordan:
+      return chain();
+    case BlockKind::Plane:
+      return plane();
+    case BlockKind::Basis:
+      return basis();
+    case BlockKind::Zero:
+    case BlockKind::Turn:
+      return;
+    }
+  }
+
+  void emitCouplings(Pointer to) {
+    pairs(at.getCount(),
+          [&](Num p, int64_t n) { to.store(p, coupling(p, n)); });
+  }
+
+private:
+  Num rates(Num p, int64_t n) const {
+    return tables.rates(tables.kernel.tables[block.getRates()], place,
+                        p + block.getRateOffset(), n);
+  }
+  double gain() const { return action.onQuery ? block.qGain() : block.kGain(); }
+  /// Times of the pairs p … p + n - 1 from their anchors in f64; with the
+  /// sign of the side: exp(t X) on keys, exp(-s X) on queries.
+  Num span(Num p, int64_t n) const {
+    Pointer anchor = action.anchor(block);
+    int64_t source = action.onQuery ? block.getS() : block.getT();
+    Num elapsed;
+    if (block.getFamily()) {
+      Num now = tables.times(tables.kernel.tables[source], place,
+                             p + block.getMember(), n);
+      elapsed = now - anchor.as(e.f64).load(p, n);
+    } else {
+      Num now = action.time(source);
+      elapsed = now - anchor.as(now.type()).load(0);
+      elapsed = e.splat(e.convert(elapsed, e.f64), n);
+    }
+    return action.onQuery ? e.constant(elapsed.type(), 0.0) - elapsed : elapsed;
+  }
+  /// `count` pairs, `lanes` at a time and then one by one.
+  void pairs(int64_t count, function_ref<void(Num, int64_t)> body) const {
+    int64_t whole = count / lanes * lanes;
+    if (whole)
+      e.loop(0, e.index(whole), lanes, [&](Num p) { body(p, lanes); });
+    if (whole < count)
+      e.loop(whole, e.index(count), 1, [&](Num p) { body(p, 1); });
+  }
+  Num load(Num p, int64_t start, int64_t n) const {
+    if (at.getStep() == 1 || n == 1)
+      return row.load(p * at.getStep() + start, n);
+    Num all = e.undef(e.vec(n, e.f32));
+    for (int64_t k = 0; k < n; ++k)
+      all = e.insert(all, row.load((p + k) * at.getStep() + start), k);
+    return all;
+  }
+  void store(Num p, int64_t start, Num value) const {
+    if (at.getStep() == 1 || !value.isVector())
+      return row.store(p * at.getStep() + start, value);
+    for (int64_t k = 0; k < value.lanes(); ++k)
+      row.store((p + k) * at.getStep() + start, e.lane(value, k));
+  }
+
+  void fade() {
+    pairs(at.getCount(), [&](Num p, int64_t n) {
+      Num factor =
+          powerOfTwo(e, *tables.kernel.target, rates(p, n) * span(p, n));
+      if (gain() != 1)
+        factor = factor * gain();
+      store(p, at.getFirst(), load(p, at.getFirst(), n) * factor);
+    });
+  }
+
+  Num coupling(Num p, int64_t n) const {
+    // So that no power leaves f32.
+    double most = std::exp2(120.0 / double(block.getOrder() - 1));
+    Num u = rates(p, n) * span(p, n);
+    u = select(u < -most, -most, select(u > most, most, u));
+    return e.convert(u, e.f32);
+  }
+
+  void chain() {
+    int64_t order = block.getOrder(), link = at.getSecond() - at.getFirst();
+    pairs(at.getCount(), [&](Num p, int64_t n) {
+      Num u = action.couplings ? action.couplings(block).load(p, n)
+                               : coupling(p, n);
+      Nums x, weights = {Num()}; // u^m / m!
+      for (int64_t l = 0; l < order; ++l)
+        x.push_back(load(p, at.getFirst() + l * link, n));
+      for (int64_t m = 1; m < order; ++m)
+        weights.push_back(m == 1 ? u : weights.back() * u * (1.0 / double(m)));
+      for (int64_t l = 0; l < order; ++l) {
+        Num sum = x[l];
+        for (int64_t m = 1; m < order; ++m) {
+          int64_t from = action.onQuery ? l - m : l + m;
+          if (from >= 0 && from < order)
+            sum = fma(weights[m], x[from], sum);
+        }
+        store(p, at.getFirst() + l * link, gain() == 1 ? sum : sum * gain());
+      }
+    });
+  }
+
+  /// Lane number n of the block, in its own order.
+  int64_t width() const { return at.getCount() * (at.getSecond() < 0 ? 1 : 2); }
+  Num laneOf(Num n) const {
+    if (at.getSecond() < 0)
+      return n * at.getStep() + at.getFirst();
+    Num isSecond = n % 2;
+    return n / 2 * at.getStep() + at.getFirst() +
+           isSecond * (at.getSecond() - at.getFirst());
+  }
+
+  void plane() {
+    const Table &vectors = tables.kernel.tables[block.getVectors()];
+    auto element = [&](int64_t which, Num n) {
+      return tables.rates(vectors, place, n + which * width(), 1);
+    };
+    auto scalar = [&](Num number) {
+      return number.isVector() ? e.lane(number, 0) : number;
+    };
+    Num zero = e.real(0.0);
+    Nums dots = e.loop(0, e.index(width()), 1, {zero, zero},
+                       [&](Num n, ArrayRef<Num> carried) -> Nums {
+                         Num x = row.load(laneOf(n));
+                         return {fma(scalar(element(0, n)), x, carried[0]),
+                                 fma(scalar(element(1, n)), x, carried[1])};
+                       });
+    Num time = action.time(action.onQuery ? block.getS() : block.getT());
+    CosSin turn = emitCosSin(e, time, rates(e.index(0), 1));
+    Num c = scalar(turn.cos) - 1.0, s = scalar(turn.sin);
+    Num first = dots[0] * c - dots[1] * s;
+    Num second = dots[0] * s + dots[1] * c;
+    e.loop(0, e.index(width()), 1, [&](Num n) {
+      Num lane = laneOf(n);
+      Num x = fma(scalar(element(0, n)), first,
+                  fma(scalar(element(1, n)), second, row.load(lane)));
+      row.store(lane, gain() == 1 ? x : x * gain());
+    });
+  }
+
+  void basis() {
+    const Table &matrix = tables.kernel.tables[block.getVectors()];
+    int64_t n = width();
+    Pointer changed = frameSlots(e, e.f32, (n + lanes - 1) / lanes * lanes);
+    auto column = [&](Num d, int64_t count) {
+      Num start = e.constant(e.vec(count, e.f32), 0.0);
+      Num sum = e.loop(0, e.index(n), 1, {start},
+                       [&](Num c, ArrayRef<Num> carried) -> Nums {
+                         Num x = e.splat(row.load(laneOf(c)), count);
+                         Num m = tables.rates(matrix, place, c * n + d, count);
+                         return {fma(x, m, carried[0])};
+                       })[0];
+      changed.store(d, sum);
+    };
+    int64_t whole = n / lanes * lanes;
+    e.loop(0, e.index(whole), lanes, [&](Num d) { column(d, lanes); });
+    e.loop(whole, e.index(n), 1, [&](Num d) { column(d, 1); });
+    e.loop(0, e.index(n), 1,
+           [&](Num d) { row.store(laneOf(d), changed.load(d)); });
+  }
+
+  Emitter &e;
+  int64_t lanes;
+  const Action &action;
+  BlockAttr block;
+  const TableReader &tables;
+  const Place &place;
+  Pointer row;
+  PairsAttr at;
+};
+
+} // namespace
+
+void emitCouplings(Emitter &e, int64_t lanes, const Action &action,
+                   BlockAttr block, const TableReader &tables,
+                   const Place &place, Pointer to) {
+  Step(e, lanes, action, block, tables, place, to).emitCouplings(to);
+}
+
+void emitStep(Emitter &e, int64_t lanes, const Action &action, BlockAttr block,
+              const TableReader &tables, const Place &place, Pointer row) {
+  Step(e, lanes, action, block, tables, place, row).emit();
+}
+
+} // namespace torsor

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Blocks that grow or fade, in the tiles of prefill.
+#include "codegen/cpu/Anchors.h"
+
+#include "codegen/cpu/ActSteps.h"
+#include "codegen/cpu/PackKeys.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace torsor {
+
+/// Both sides together may grow by 2 to this: far from the end of f32, and the
+/// products lose nothing.
+static constexpr double mostGrowth = 60;
+/// Where queries lie before the anchor, the terms of a chain cancel; they may
+/// be so many times as large as what is left.
+static constexpr double mostCancelled = 16;
+
+Anchors::Anchors(const TileContext &c, const Indices &indices, const Tensor &k,
+                 RowBlock rows, ArrayRef<Bounds> rowBounds, Num used)
+    : c(c), e(c.e), indices(indices), k(k), block(rows), rowBounds(rowBounds),
+      used(used), blocks(c.layout.forms.keys[0]) {
+  for (BlockAttr each : blocks)
+    if (each.isAnchored())
+      largest.push_back(each.getFamily() ? Num() : largestRate(each));
+  first = frameSlots(e, e.i64, c.layout.anchors);
+  emitRowAnchors(e.index(0), first);
+  isSorted = e.constant(e.i1, int64_t(1));
+  for (BlockAttr each : blocks)
+    if (each.isAnchored() && each.getFamily())
+      isSorted = isSorted & indices.queries.isAbsent();
+    else if (each.isAnchored())
+      isSorted = isSorted & (rowBounds[each.getS()].low >=
+                             anchorOf(blocks, each, first)
+                                 .as(c.layout.rowSlots[each.getS()])
+                                 .load(0));
+  e.loop(0, used, 1, [&](Num row) { emitQuery(row, first, relative(row)); });
+}
+
+Num Anchors::largestRate(BlockAttr each) const {
+  Place place = block.place(c, indices, e.index(0));
+  const Table &table = c.kernel.tables[each.getRates()];
+  return e.loop(
+      0, e.index(each.getLanes().getCount()), 1, {e.constant(e.f64, 0.0)},
+      [&](Num p, ArrayRef<Num> carried) -> Nums {
+        Num rate = c.tables.rates(table, place, p + each.getRateOffset(), 1);
+        Num size = max(rate, e.constant(e.f64, 0.0) - rate);
+        // NaN stays, and is unsafe.
+        return {select(size <= carried[0], carried[0], size)};
+      })[0];
+}
+
+Pointer Anchors::anchorsOf(Num tile) const {
+  return c.tileAnchors + tile / c.layout.keys * c.layout.anchors;
+}
+
+/// How far rates may make either side grow, as a share of what is allowed.
+static double allowed(BlockAttr block) {
+  if (block.getKind() == BlockKind::Decay)
+    return mostGrowth;
+  double power = double(block.getOrder() - 1);
+  return std::pow(mostCancelled * std::tgamma(power + 1), 1 / power);
+}
+
+Num Anchors::growth(BlockAttr each, Num largest, Num tile) const {
+  Num anchor = anchorOf(blocks, each, anchorsOf(tile))
+                   .as(c.layout.columnSlots[each.getT()])
+                   .load(0);
+  Pointer words =
+      c.tileBounds + tile / c.layout.keys * c.layout.tileBoundsWords();
+  Bounds keys = loadBounds(e, words, e.index(2 * (each.getT() + 1)),
+                           c.layout.columnSlots[each.getT()]);
+  Num zero = e.constant(e.f64, 0.0);
+  auto above = [&](Num a, Num b) { // a - b where it is above 0
+    Num apart = e.convert(a - b, e.f64);
+    return select(apart <= 0.0, zero, apart);
+  };
+  Num before = above(anchor, rowBounds[each.getS()].low);
+  Num behind = above(keys.high, anchor);
+  Num reach = before + behind;
+  if (each.getKind() == BlockKind::Jordan) // all terms of the keys cancel too
+    reach = select(reach == 0.0, reach, reach + above(anchor, keys.low));
+  return reach * largest * (1.0 / allowed(each));
+}
+
+/// Of running sums in the order of the keys: the last key's is the greatest,
+/// the first query's the least.
+Num Anchors::familyGrowth(BlockAttr each, Num tile) const {
+  Place place = block.place(c, indices, e.index(0));
+  Pointer anchor = anchorOf(blocks, each, anchorsOf(tile)).as(e.f64);
+  const Table &rates = c.kernel.tables[each.getRates()];
+  const Table &times = c.kernel.tables[each.getS()];
+  Num zero = e.constant(e.f64, 0.0);
+  Num most = e.loop(
+      0, e.index(each.getLanes().getCount()), 1, {zero},
+      [&](Num p, ArrayRef<Num> carried) -> Nums {
+        Num first = c.tables.times(times, place, p + each.getMember(), 1);
+        Num rate = c.tables.rates(rates, place, p + each.getRateOffset(), 1);
+        Num size = max(rate, zero - rate);
+        Num grown = (anchor.load(p) - first) * size;
+        return {select(grown <= carried[0], carried[0], grown)};
+      })[0];
+  return most * (1.0 / allowed(each));
+}
+
+Num Anchors::isUnsafe(Num tile) const {
+  Num unsafe = isSorted ^ 1;
+  size_t n = 0;
+  for (BlockAttr each : blocks) {
+    if (!each.isAnchored())
+      continue;
+    Num share = each.getFamily() ? familyGrowth(each, tile)
+                                 : growth(each, largest[n], tile);
+    ++n;
+    unsafe = unsafe | ((share <= 1.0) ^ 1);
+    if (each.getFamily())
+      unsafe = unsafe | (indices.keys.isAbsent() ^ 1);
+  }
+  return unsafe;
+}
+
+void Anchors::emitRowAnchors(Num row, Pointer anchors) const {
+  auto time = [&](int64_t slot) {
+    return loadSlot(e, c.rowSlots[slot], row, 1, c.layout.rowSlots[slot]);
+  };
+  emitAnchors(e, blocks, true, time, c.tables,
+              block.place(c, indices, min(row, block.count - 1)), anchors);
+}
+
+void Anchors::emitQuery(Num row, Pointer anchors, Pointer to) const {
+  auto time = [&](int64_t slot) {
+    return loadSlot(e, c.rowSlots[slot], row, 1, c.layout.rowSlots[slot]);
+  };
+  auto anchor = [&](BlockAttr each) { return anchorOf(blocks, each, anchors); };
+  Action action = {blocks, /*onQuery=*/true, c.layout.head, time, Num()};
+  action.anchor = anchor;
+  action.isAnchoredOnly = true;
+  emitAction(e, c.lanes(), action, c.tables,
+             block.place(c, indices, min(row, block.count - 1)),
+             c.queryRow(0, row), to);
+}
+
+/// All rows at once: each lane's factor since the first row's time.
+void Anchors::emitRows(Num tile) const {
+  int64_t head = c.layout.head, lanes = c.lanes(), whole = head / lanes * lanes;
+  Pointer factors = frameSlots(e, e.f32, head);
+  Place place = block.place(c, indices, e.index(0));
+  auto time = [&](int64_t slot) {
+    return loadSlot(e, c.rowSlots[slot], e.index(0), 1,
+                    c.layout.rowSlots[slot]);
+  };
+  auto anchor = [&](BlockAttr each) {
+    return anchorOf(blocks, each, anchorsOf(tile));
+  };
+  Action action = {blocks, /*onQuery=*/true, head, time, Num()};
+  action.anchor = anchor;
+  e.loop(0, e.index(head), 1, [&](Num d) { factors.store(d, e.real(1.0)); });
+  SmallVector<std::pair<BlockAttr, Pointer>> chains;
+  for (BlockAttr each : blocks) {
+    if (each.getKind() == BlockKind::Decay)
+      emitStep(e, lanes, action, each, c.tables, place, factors);
+    if (each.getKind() != BlockKind::Jordan)
+      continue;
+    Pointer coupled = frameSlots(e, e.f32, each.getLanes().getCount());
+    emitCouplings(e, lanes, action, each, c.tables, place, coupled);
+    chains.push_back({each, coupled});
+  }
+  auto couplings = [&](BlockAttr each) {
+    for (auto &[block, coupled] : chains)
+      if (block == each)
+        return coupled;
+    return Pointer();
+  };
+  action.couplings = couplings;
+  e.loop(0, used, 1, [&](Num row) {
+    Pointer from = relative(row), to = c.anchoredQueries + row * head;
+    auto piece = [&](Num d, int64_t n) {
+      to.store(d, from.load(d, n) * factors.load(d, n));
+    };
+    e.loop(0, e.index(whole), lanes, [&](Num d) { piece(d, lanes); });
+    e.loop(whole, e.index(head), 1, [&](Num d) { piece(d, 1); });
+    for (auto &[block, coupled] : chains)
+      emitStep(e, lanes, action, block, c.tables, place, to);
+  });
+}
+
+void Anchors::emitKey(Num number, Pointer anchors, Pointer to) const {
+  Place place = keyPlace(c, indices, number);
+  auto time = [&](int64_t slot) {
+    return loadSlot(e, c.columnSlots[slot], number, 1,
+                    c.layout.columnSlots[slot]);
+  };
+  auto anchor = [&](BlockAttr each) { return anchorOf(blocks, each, anchors); };
+  RowLanes around = keyLanes(c.op);
+  Action action = {blocks, false, c.layout.head, time, Num(), &around};
+  action.anchor = anchor;
+  Pointer from = k.data + (place.row * k.stride(0) + place.group * k.stride(1) +
+                           place.token * k.stride(2));
+  emitAction(e, c.lanes(), action, c.tables, place, from, to);
+}
+
+Num Anchors::isBefore(Num number, Pointer anchors) const {
+  Num before = isSorted;
+  for (BlockAttr each : blocks) {
+    if (!each.isAnchored())
+      continue;
+    Pointer anchor = anchorOf(blocks, each, anchors);
+    if (!each.getFamily()) {
+      Type type = c.layout.columnSlots[each.getT()];
+      Num time = loadSlot(e, c.columnSlots[each.getT()], number, 1, type);
+      before = before & (time <= anchor.as(type).load(0));
+      continue;
+    }
+    Place place = keyPlace(c, indices, number);
+    const Table &times = c.kernel.tables[each.getT()];
+    before = e.loop(0, e.index(each.getLanes().getCount()), 1, {before},
+                    [&](Num p, ArrayRef<Num> carried) -> Nums {
+                      Num time =
+                          c.tables.times(times, place, p + each.getMember(), 1);
+                      return {carried[0] & (time <= anchor.as(e.f64).load(p))};
+                    })[0];
+  }
+  return before;
+}
+
+Num Anchors::dot(Pointer a, Pointer b) const {
+  int64_t head = c.layout.head, lanes = c.lanes(), whole = head / lanes * lanes;
+  Num start = e.constant(e.vec(lanes, e.f32), 0.0);
+  Num sums =
+      e.loop(0, e.index(whole), lanes, {start},
+             [&](Num d, ArrayRef<Num> carried) -> Nums {
+               return {fma(a.load(d, lanes), b.load(d, lanes), carried[0])};
+             })[0];
+  return e.loop(whole, e.index(head), 1, {e.sum(sums)},
+                [&](Num d, ArrayRef<Num> carried) -> Nums {
+                  return {fma(a.load(d), b.load(d), carried[0])};
+                })[0];
+}
+
+void Anchors::emitProducts(Num tile, Num tileEnd, Num groups) const {
+  Pointer acted = frameSlots(e, e.f32, c.layout.head);
+  e.loop(tile, tileEnd, 1, [&](Num number) {
+    e.when(isBefore(number, first), [&] {
+      emitKey(number, first, acted);
+      e.loop(0, groups * c.layout.rowTile, 1, [&](Num row) {
+        c.scores.store(row * c.layout.keys + (number - tile),
+                       dot(relative(row), acted));
+      });
+    });
+  });
+  e.loop(0, groups, 1, [&](Num group) { emitGroup(tile, group, acted); });
+}
+
+/// The keys behind the block's first row, for the rows of a register tile.
+void Anchors::emitGroup(Num tile, Num group, Pointer acted) const {
+  int64_t head = c.layout.head, rowTile = c.layout.rowTile;
+  Pointer anchors = frameSlots(e, e.i64, c.layout.anchors);
+  Pointer own = frameSlots(e, e.i64, c.layout.anchors);
+  Pointer rows = frameSlots(e, e.f32, rowTile * head);
+  Num firstRow = group * rowTile;
+  emitRowAnchors(firstRow, anchors);
+  e.loop(0, e.index(rowTile), 1,
+         [&](Num r) { emitQuery(firstRow + r, anchors, rows + r * head); });
+  Pointer limits = c.tileFirst(group);
+  e.loop(limits.load(0), limits.load(1), 1, [&](Num number) {
+    auto put = [&](Num r, Num product) {
+      c.scores.store((firstRow + r) * c.layout.keys + (number - tile), product);
+    };
+    auto shared = [&] {
+      emitKey(number, anchors, acted);
+      e.loop(0, e.index(rowTile), 1,
+             [&](Num r) { put(r, dot(rows + r * head, acted)); });
+    };
+    auto alone = [&] {
+      e.loop(0, e.index(rowTile), 1, [&](Num r) {
+        emitRowAnchors(firstRow + r, own);
+        emitKey(number, own, acted);
+        put(r, dot(c.queryRow(0, firstRow + r), acted));
+      });
+    };
+    e.when(isBefore(number, first) ^ 1,
+           [&] { e.when(isBefore(number, anchors), shared, alone); });
+  });
+}
+
+Num Anchors::emit(Num tile, Num tileEnd, Num groups) const {
+  Num unsafe = isUnsafe(tile);
+  e.when(
+      unsafe, [&] { emitProducts(tile, tileEnd, groups); },
+      [&] { emitRows(tile); });
+  return unsafe;
+}
+
+} // namespace torsor

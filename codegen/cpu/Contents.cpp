@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The vectors of tokens beside the action.
+#include "codegen/cpu/Contents.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+
+namespace torsor {
+
+static int64_t tableOf(std::optional<int64_t> number) {
+  return number ? *number : -1;
+}
+
+RowLanes queryLanes(AttentionOp op) {
+  NormAttr norm = op.getNormAttr();
+  return {norm, norm ? norm.getQ() : -1, tableOf(op.getLaneGainQ())};
+}
+RowLanes keyLanes(AttentionOp op) {
+  NormAttr norm = op.getNormAttr();
+  return {norm, norm ? norm.getK() : -1, tableOf(op.getLaneGainK())};
+}
+RowLanes keyLanes(AppendOp op) {
+  NormAttr norm = op.getNormAttr();
+  return {norm, norm ? norm.getK() : -1, tableOf(op.getLaneGainK())};
+}
+
+Pointer frameSlots(Emitter &e, Type element, int64_t count) {
+  OpBuilder::InsertionGuard guard(e.b);
+  Operation *here = e.b.getInsertionBlock()->getParentOp();
+  auto function = dyn_cast<LLVM::LLVMFuncOp>(here);
+  if (!function)
+    function = here->getParentOfType<LLVM::LLVMFuncOp>();
+  e.b.setInsertionPointToStart(&function.getBody().front());
+  return e.stackSlots(element, count);
+}
+
+/// Walks `width` lanes, whole vectors and then one by one.
+static void walkLanes(Emitter &e, int64_t lanes, int64_t width,
+                      function_ref<void(Num, int64_t)> piece) {
+  int64_t whole = width / lanes * lanes;
+  if (whole)
+    e.loop(0, e.index(whole), lanes, [&](Num at) { piece(at, lanes); });
+  if (whole < width)
+    e.loop(whole, e.index(width), 1, [&](Num at) { piece(at, 1); });
+}
+
+void emitNormed(const RowLanes &around, const TableReader &tables,
+                const Place &place, int64_t width, Pointer from, Pointer to) {
+  Emitter &e = tables.e;
+  int64_t lanes = tables.kernel.target->lanes;
+  Num factor;
+  if (around.norm) {
+    // In f64: squares of f32 leave its range.
+    int64_t whole = width / lanes * lanes;
+    auto squared = [&](Num value, Num sum) {
+      value = e.convert(value, e.f64);
+      return fma(value, value, sum);
+    };
+    Num sum = e.constant(e.f64, 0.0);
+    if (whole)
+      sum = e.sum(e.loop(0, e.index(whole), lanes,
+                         {e.constant(e.vec(lanes, e.f64), 0.0)},
+                         [&](Num at, ArrayRef<Num> carried) -> Nums {
+                           return {squared(from.load(at, lanes), carried[0])};
+                         })[0]);
+    sum = e.loop(whole, e.index(width), 1, {sum},
+                 [&](Num at, ArrayRef<Num> carried) -> Nums {
+                   return {squared(from.load(at), carried[0])};
+                 })[0];
+    if (around.norm.getKind() == NormKind::Rms)
+      sum = sum * (1.0 / double(width));
+    sum = sum + around.norm.getEps().getValueAsDouble();
+    factor = e.constant(e.f64, 1.0) / e.call("llvm.sqrt.f64", e.f64, {sum});
+  }
+  walkLanes(e, lanes, width, [&](Num at, int64_t n) {
+    Num value = from.load(at, n);
+    if (factor)
+      value = e.convert(value, e.f64) * e.splat(factor, n);
+    value = e.convert(value, e.f32);
+    if (around.weights >= 0)
+      value = value * tables.rates(tables.kernel.tables[around.weights], place,
+                                   at, n);
+    to.store(at, value);
+  });
+}
+
+void emitLaneGains(const RowLanes &around, const TableReader &tables,
+                   const Place &place, int64_t width, Pointer from,
+                   Pointer to) {
+  Emitter &e = tables.e;
+  walkLanes(e, tables.kernel.target->lanes, width, [&](Num at, int64_t n) {
+    Num gain =
+        tables.rates(tables.kernel.tables[around.gains], place, at, n);
+    to.store(at, e.convert(from.load(at, n) * gain, to.element));
+  });
+}
+
+Num emitRowDot(const TableReader &tables, const Place &place,
+               const Table &table, Num row, int64_t count,
+               const Contents &contents) {
+  Emitter &e = tables.e;
+  int64_t lanes = tables.kernel.target->lanes, width = contents.width;
+  Num first = e.convert(max(min(row, count - 1), 0), e.i64) * width;
+  int64_t whole = width / lanes * lanes;
+  auto step = [&](Num at, int64_t n, Num sum) {
+    Num x = e.convert(contents.row.load(at, n), e.f32);
+    return fma(x, tables.rates(table, place, first + at, n), sum);
+  };
+  Num sum = e.real(0.0);
+  if (whole)
+    sum = e.sum(e.loop(0, e.index(whole), lanes,
+                       {e.constant(e.vec(lanes, e.f32), 0.0)},
+                       [&](Num at, ArrayRef<Num> carried) -> Nums {
+                         return {step(at, lanes, carried[0])};
+                       })[0]);
+  if (whole < width)
+    sum = e.loop(whole, e.index(width), 1, {sum},
+                 [&](Num at, ArrayRef<Num> carried) -> Nums {
+                   return {step(at, 1, carried[0])};
+                 })[0];
+  return sum;
+}
+
+Num emitContentOp(Operation &op, ArrayRef<Num> operands,
+                  const TableReader &tables, const Place &place,
+                  const Contents &contents) {
+  Emitter &e = tables.e;
+  if (!isa<ContentOp, RowDotOp>(op))
+    return {};
+  if (!contents.row.base)
+    return e.real(0.0);
+  if (isa<ContentOp>(op)) {
+    Num lane = max(min(operands[0], contents.width - 1), 0);
+    return e.convert(contents.row.load(lane), e.f32);
+  }
+  auto dot = cast<RowDotOp>(op);
+  return emitRowDot(tables, place, *tables.kernel.find(dot.getTable()),
+                    operands[1], dot.getCount(), contents);
+}
+
+SmallVector<ProductTable, 2> productTables(AttentionOp op) {
+  SmallVector<ProductTable, 2> found;
+  for (Region *region :
+       {&op.getInit(), &op.getPath(), &op.getLogit(), &op.getMask()})
+    for (auto dot : region->getOps<RowDotOp>()) {
+      if (!dot.getByLane() ||
+          llvm::any_of(found, [&](const ProductTable &have) {
+            return have.table == dot.getTable() && have.side == dot.getSide();
+          }))
+        continue;
+      int64_t padded =
+          cast<MemRefType>(dot.getTable().getType()).getShape().back();
+      found.push_back({dot.getSide(), dot.getTable(), int64_t(dot.getCount()),
+                       padded});
+    }
+  return found;
+}
+
+void emitProducts(const TableReader &tables, const Place &place,
+                  const ProductTable &product, const Contents &contents,
+                  Pointer to) {
+  Emitter &e = tables.e;
+  int64_t lanes = tables.kernel.target->lanes;
+  const Table &table = *tables.kernel.find(product.table);
+  int64_t vectors = product.padded / lanes;
+  // As many sums at once as the latency of one addition asks for.
+  auto piece = [&](Num first, int64_t count) {
+    Nums start(count, e.constant(e.vec(lanes, e.f32), 0.0));
+    Nums sums = e.loop(
+        0, e.index(contents.width), 1, start,
+        [&](Num d, ArrayRef<Num> carried) -> Nums {
+          Num x = e.splat(e.convert(contents.row.load(d), e.f32), lanes);
+          Nums next;
+          for (int64_t v = 0; v < count; ++v)
+            next.push_back(fma(x,
+                               tables.rates(table, place,
+                                            d * product.padded + first +
+                                                v * lanes,
+                                            lanes),
+                               carried[v]));
+          return next;
+        });
+    for (int64_t v = 0; v < count; ++v)
+      to.store(first + v * lanes, sums[v]);
+  };
+  constexpr int64_t most = 8;
+  int64_t whole = vectors / most * most;
+  if (whole)
+    e.loop(0, e.index(whole * lanes), most * lanes,
+           [&](Num first) { piece(first, most); });
+  if (whole < vectors)
+    piece(e.index(whole * lanes), vectors - whole);
+}
+
+Num emitPick(Emitter &e, Pointer from, Num index, int64_t count,
+             int64_t lanes, int64_t stride) {
+  index = max(min(index, count - 1), 0);
+  if (!index.isVector()) {
+    Num at = e.convert(index, e.i64);
+    if (stride == 0)
+      return e.splat(from.load(at), lanes);
+    Num values = e.undef(e.vec(lanes, e.f32));
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      values = e.insert(values, from.load(at + lane * stride), lane);
+    return values;
+  }
+  auto gathered = [&]() -> Nums {
+    Num values = e.undef(e.vec(lanes, e.f32));
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      values = e.insert(
+          values,
+          from.load(e.convert(e.lane(index, lane), e.i64) + lane * stride),
+          lane);
+    return {values};
+  };
+  if (stride != 0)
+    return gathered()[0];
+  Num first = e.lane(index, 0);
+  Num spread = e.splat(first, lanes) - index;
+  Num equal = e.any(spread != 0) ^ 1;
+  return e.choose(
+      equal,
+      [&]() -> Nums {
+        return {e.splat(from.load(e.convert(first, e.i64)), lanes)};
+      },
+      [&]() -> Nums {
+        Num falls = e.any(spread != e.iota(index.element(), lanes)) ^ 1;
+        return e.choose(
+            falls,
+            [&]() -> Nums {
+              Num last = e.convert(e.lane(index, lanes - 1), e.i64);
+              Num values = from.load(last, lanes);
+              SmallVector<int32_t> back;
+              for (int32_t lane = lanes - 1; lane >= 0; --lane)
+                back.push_back(lane);
+              return {e.shuffle(values, values, back)};
+            },
+            gathered);
+      })[0];
+}
+
+} // namespace torsor
