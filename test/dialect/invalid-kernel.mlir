@@ -215,3 +215,130 @@ func.func @branches(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
     }  : !f, !f, !f, !f, memref<?x12xi64>, i1
   return
 }
+
+// -----
+
+// attention r2 family
+!f = memref<?x?x?x4xf32>
+func.func @attention_r2_family(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
+    %acted: i1, %r: memref<4xf64>) {
+  // expected-error @below {{'torsor.attention' op the times of a family must be tables of a running sum, but they are 0 and 0}}
+  torsor.attention q(%q) k(%k) v(%v) o(%o) sequences(%seq) acted(%acted)
+    tables(%r)
+    table_info [#torsor.table<bind 0 ["4"]>]
+    branches [[#torsor.block<kind = decay, lanes = <0, -1, 1 x 4>, rates = 0, s = 0, t = 0, family = true>]] visible [] full []
+    plan <rows = 96, keys = 256, form = tiled>
+    rows {
+    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
+      torsor.yield %s : i64
+    } columns {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):
+      torsor.yield %t : i64
+    } : !f, !f, !f, !f, memref<?x12xi64>, i1, memref<4xf64>
+  return
+}
+
+// -----
+
+// attention r2 vectors
+!f = memref<?x?x?x4xf32>
+func.func @attention_r2_vectors(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
+    %acted: i1, %r: memref<4xf64>) {
+  // expected-error @below {{'torsor.attention' op table -1 does not exist}}
+  torsor.attention q(%q) k(%k) v(%v) o(%o) sequences(%seq) acted(%acted)
+    tables(%r)
+    table_info [#torsor.table<bind 0 ["4"]>]
+    branches [[#torsor.block<kind = basis, lanes = <0, -1, 1 x 4>>]] visible [] full []
+    plan <rows = 96, keys = 256, form = tiled>
+    rows {
+    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
+      torsor.yield %s : i64
+    } columns {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):
+      torsor.yield %t : i64
+    } : !f, !f, !f, !f, memref<?x12xi64>, i1, memref<4xf64>
+  return
+}
+
+// -----
+
+// attention r6 lanes
+!f = memref<?x?x?x4xf32>
+func.func @attention_r6_lanes(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
+    %acted: i1, %r: memref<4xf64>) {
+  // expected-error @below {{'torsor.attention' op a block leaves the lanes of the head: #torsor.block<kind = decay, lanes = <0, -1, 1 x 5>, rates = 0, s = 0, t = 0>}}
+  torsor.attention q(%q) k(%k) v(%v) o(%o) sequences(%seq) acted(%acted)
+    tables(%r)
+    table_info [#torsor.table<bind 0 ["4"]>]
+    branches [[#torsor.block<kind = decay, lanes = <0, -1, 1 x 5>, rates = 0, s = 0, t = 0>]] visible [] full []
+    plan <rows = 96, keys = 256, form = tiled>
+    rows {
+    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
+      torsor.yield %s : i64
+    } columns {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):
+      torsor.yield %t : i64
+    } : !f, !f, !f, !f, memref<?x12xi64>, i1, memref<4xf64>
+  return
+}
+
+// -----
+
+// attention r6 chain
+!f = memref<?x?x?x4xf32>
+func.func @attention_r6_chain(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
+    %acted: i1, %r: memref<4xf64>) {
+  // expected-error @below {{'torsor.attention' op a block leaves the lanes of the head: #torsor.block<kind = jordan, lanes = <0, 2, 1 x 2>, rates = 0, s = 0, t = 0, order = 3>}}
+  torsor.attention q(%q) k(%k) v(%v) o(%o) sequences(%seq) acted(%acted)
+    tables(%r)
+    table_info [#torsor.table<bind 0 ["4"]>]
+    branches [[#torsor.block<kind = jordan, lanes = <0, 2, 1 x 2>, rates = 0, s = 0, t = 0, order = 3>]] visible [] full []
+    plan <rows = 96, keys = 256, form = tiled>
+    rows {
+    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
+      torsor.yield %s : i64
+    } columns {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):
+      torsor.yield %t : i64
+    } : !f, !f, !f, !f, memref<?x12xi64>, i1, memref<4xf64>
+  return
+}
+
+// -----
+
+// scan R1
+func.func @scan_r1_arguments(%seq: memref<?x12xi64>) {
+  // expected-error @below {{'torsor.scan' op its term must take j, t, g, b, n and h and yield f64}}
+  torsor.scan 0 sequences(%seq) table_info [] {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):
+      %x = arith.constant 0.5 : f64
+      torsor.yield %x : f64
+    } : memref<?x12xi64>
+  return
+}
+
+// -----
+
+// scan R1
+func.func @scan_r1_type(%seq: memref<?x12xi64>) {
+  // expected-error @below {{'torsor.scan' op its term must take j, t, g, b, n and h and yield f64}}
+  torsor.scan 0 sequences(%seq) table_info [] {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64, %h: i64):
+      %x = arith.constant 0.5 : f32
+      torsor.yield %x : f32
+    } : memref<?x12xi64>
+  return
+}
+
+// -----
+
+// scan R2
+func.func @scan_r2(%seq: memref<?x12xi64>) {
+  // expected-error @below {{'torsor.scan' op describes 1 tables, but has 0}}
+  torsor.scan 0 sequences(%seq) table_info [#torsor.table<bind 0 ["1"]>] {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64, %h: i64):
+      %x = arith.constant 0.5 : f64
+      torsor.yield %x : f64
+    } : memref<?x12xi64>
+  return
+}

@@ -74,6 +74,54 @@ func.func @attention(%q: !f, %k: !f, %v: !f, %o: !f, %lse: memref<?x?x?xf32>,
   return
 }
 
+// A running sum, and blocks of every kind.
+// CHECK-LABEL: func.func @actions
+func.func @actions(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
+    %acted: i1, %sq: memref<?x?x4xf64>, %sk: memref<?x?x4xf64>,
+    %rates: memref<4xf64>, %rows: memref<4x4xf32>, %gate: memref<?x?xf32>) {
+  // CHECK: torsor.scan 0 sequences(%arg4) tables(%arg10) table_info [#torsor.table<argument 0 key = true["token", "H"]>] exclusive by_head {
+  // CHECK: torsor.yield %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : f64, f64, f64, f64
+  // CHECK: } : memref<?x12xi64>, memref<?x?xf32>
+  torsor.scan 0 sequences(%seq) tables(%gate)
+    table_info [#torsor.table<argument 0 key = true ["token", "H"]>]
+    exclusive by_head {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64, %h: i64):
+      %x = torsor.fetch %gate[%h] : memref<?x?xf32> -> f32
+      %y = arith.extf %x : f32 to f64
+      torsor.yield %y, %y, %y, %y : f64, f64, f64, f64
+    } : memref<?x12xi64>, memref<?x?xf32>
+  // CHECK: torsor.attention
+  // CHECK-SAME: #torsor.block<kind = basis, lanes = <0, -1, 1 x 4>, vectors = 3>
+  // CHECK-SAME: #torsor.block<kind = decay, lanes = <0, -1, 1 x 4>, rates = 2, s = 0, t = 1, family = true>
+  // CHECK-SAME: #torsor.block<kind = jordan, lanes = <0, 2, 1 x 2>, rates = 2, s = 0, t = 0, order = 2>
+  // CHECK-SAME: #torsor.block<kind = plane, lanes = <0, -1, 1 x 4>, rates = 2, s = 0, t = 0, vectors = 3>
+  // CHECK-SAME: keys_by_head
+  torsor.attention q(%q) k(%k) v(%v) o(%o) sequences(%seq) acted(%acted)
+    tables(%sq, %sk, %rates, %rows)
+    table_info [#torsor.table<scan 0 ["token", "H", "4"]>,
+                #torsor.table<scan 0 key = true ["token", "H", "4"]>,
+                #torsor.table<bind 0 ["4"]>, #torsor.table<bind 1 ["4", "4"]>]
+    branches [[
+      #torsor.block<kind = basis, lanes = <0, -1, 1 x 4>, vectors = 3>,
+      #torsor.block<kind = decay, lanes = <0, -1, 1 x 4>, rates = 2, s = 0,
+                    t = 1, family = true>,
+      #torsor.block<kind = jordan, lanes = <0, 2, 1 x 2>, rates = 2, s = 0,
+                    t = 0, order = 2>,
+      #torsor.block<kind = plane, lanes = <0, -1, 1 x 4>, rates = 2, s = 0,
+                    t = 0, vectors = 3>]]
+    visible [] full [] plan <rows = 96, keys = 256, form = tiled>
+    attributes {keys_by_head}
+    rows {
+    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
+      torsor.yield %s : i64
+    } columns {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64, %h: i64):
+      torsor.yield %t : i64
+    } : !f, !f, !f, !f, memref<?x12xi64>, i1, memref<?x?x4xf64>,
+        memref<?x?x4xf64>, memref<4xf64>, memref<4x4xf32>
+  return
+}
+
 // CHECK-LABEL: func.func @append
 func.func @append(%k: !f, %v: !f, %kc: !f, %vc: !f, %seq: memref<?x12xi64>,
     %turns: memref<2xi64>) {
