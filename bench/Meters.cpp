@@ -3,10 +3,12 @@
 #include "bench/Meters.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <new>
+#include <numeric>
 #include <unistd.h>
 
 using namespace torsor;
@@ -159,22 +161,43 @@ double Subject::getMedian() const {
   return *middle;
 }
 
+/// Runs a subject once; `least` holds the least time of each of its pieces.
+static double runOnce(const Subject &subject, double (*now)(),
+                      std::vector<double> &least) {
+  if (subject.pieces.empty()) {
+    double start = now();
+    subject.work();
+    double seconds = now() - start;
+    least[0] = std::min(least[0], seconds);
+    return seconds;
+  }
+  double sum = 0;
+  for (size_t n = 0; n < subject.pieces.size(); ++n) {
+    double start = now();
+    subject.pieces[n]();
+    double seconds = now() - start;
+    least[n] = std::min(least[n], seconds);
+    sum += seconds;
+  }
+  return sum;
+}
+
 void torsor::measureInterleaved(std::vector<Subject> &subjects, int rounds,
                                 double seconds, bool wall) {
   auto now = wall ? getWallSeconds : getThreadSeconds;
+  std::vector<std::vector<double>> least;
   for (Subject &subject : subjects) {
     subject.samples.clear();
-    subject.work();
+    size_t count = std::max<size_t>(1, subject.pieces.size());
+    least.emplace_back(count, HUGE_VAL);
+    runOnce(subject, now, least.back());
+    least.back().assign(count, HUGE_VAL);
   }
   double begin = getWallSeconds();
   for (int round = 0; round < rounds || getWallSeconds() - begin < seconds;
        ++round)
-    for (Subject &subject : subjects) {
-      double start = now();
-      subject.work();
-      subject.samples.push_back(now() - start);
-    }
-  for (Subject &subject : subjects)
-    subject.best =
-        *std::min_element(subject.samples.begin(), subject.samples.end());
+    for (size_t n = 0; n < subjects.size(); ++n)
+      subjects[n].samples.push_back(runOnce(subjects[n], now, least[n]));
+  for (size_t n = 0; n < subjects.size(); ++n)
+    subjects[n].best = std::accumulate(least[n].begin(), least[n].end(), 0.0);
 }

@@ -67,14 +67,18 @@ struct Subject {
   /// Seconds of the fastest run, and of all.
   double best = 0;
   std::vector<double> samples = {};
+  /// In place of `work`: its pieces in order, each timed on its own. `best` is
+  /// then the sum of the least time of each: what the whole takes on a machine
+  /// that nobody disturbs, which a run of many milliseconds may never meet.
+  std::vector<std::function<void()>> pieces = {};
 
   double getMedian() const;
 };
 
 /// Times all subjects in turn, round after round, so that each meets the same
-/// clock rates: at least `rounds` and until `seconds` have passed. `wall` times
-/// by wall clock (work on several threads), else by the thread's CPU time. A
-/// first round is not counted.
+/// clock rates and disturbances: at least `rounds` and until `seconds` have
+/// passed. `wall` times by wall clock (work on several threads), else by the
+/// thread's CPU time. A first round is not counted.
 void measureInterleaved(std::vector<Subject> &subjects, int rounds,
                         double seconds, bool wall = false);
 

@@ -27,8 +27,26 @@ YardstickIsa torsor::getBestYardstick() {
                                          : YardstickIsa::Avx2;
 }
 
+static int64_t countBlocks(const YardstickProblem &problem) {
+  return (problem.length + yardstickRows - 1) / yardstickRows *
+         (problem.heads / problem.groups);
+}
+
+int64_t torsor::countYardstickPieces(const YardstickProblem &problem) {
+  return problem.groups * (1 + countBlocks(problem));
+}
+
+void torsor::runYardstickPiece(YardstickIsa isa,
+                               const YardstickProblem &problem,
+                               const YardstickMemory &memory, int64_t piece) {
+  (isa == YardstickIsa::Avx2     ? runYardstickAvx2
+   : isa == YardstickIsa::Avx512 ? runYardstickAvx512
+                                 : runYardstickAvx512Bf16)(problem, memory,
+                                                           piece);
+}
+
 void torsor::runYardstick(YardstickIsa isa, const YardstickProblem &problem,
                           const YardstickMemory &memory) {
-  (isa == YardstickIsa::Avx512 ? runYardstickAvx512 : runYardstickAvx2)(problem,
-                                                                        memory);
+  for (int64_t n = 0, end = countYardstickPieces(problem); n < end; ++n)
+    runYardstickPiece(isa, problem, memory, n);
 }

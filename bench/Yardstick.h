@@ -35,18 +35,29 @@ private:
   std::unique_ptr<float, Free> memory;
 };
 
-enum class YardstickIsa { Avx2, Avx512 };
+/// With Avx512Bf16 q, k, v and o point to bf16.
+enum class YardstickIsa { Avx2, Avx512, Avx512Bf16 };
 
-/// The best that runs here. One of them must, see isSupported(FmaKind).
+/// The best for f32 that runs here. One must, see isSupported(FmaKind).
 YardstickIsa getBestYardstick();
 
 /// Runs the whole problem on the calling thread, packing included.
 void runYardstick(YardstickIsa isa, const YardstickProblem &problem,
                   const YardstickMemory &memory);
 
+/// The pieces of a run: for each group its packing, then blocks of query rows.
+/// Run in order, they are the whole problem.
+int64_t countYardstickPieces(const YardstickProblem &problem);
+void runYardstickPiece(YardstickIsa isa, const YardstickProblem &problem,
+                       const YardstickMemory &memory, int64_t piece);
+
 // One translation unit each, compiled for its own machine level.
-void runYardstickAvx2(const YardstickProblem &, const YardstickMemory &);
-void runYardstickAvx512(const YardstickProblem &, const YardstickMemory &);
+void runYardstickAvx2(const YardstickProblem &, const YardstickMemory &,
+                      int64_t piece);
+void runYardstickAvx512(const YardstickProblem &, const YardstickMemory &,
+                        int64_t piece);
+void runYardstickAvx512Bf16(const YardstickProblem &, const YardstickMemory &,
+                            int64_t piece);
 
 /// Keys and values are packed up to a multiple of this length.
 constexpr int64_t yardstickPanel = 64;

@@ -70,8 +70,8 @@ struct Avx2 {
 } // namespace
 
 void runYardstickAvx2(const YardstickProblem &problem,
-                      const YardstickMemory &memory) {
-  runKernel<Avx2>(problem, memory);
+                      const YardstickMemory &memory, int64_t piece) {
+  runKernel<Avx2>(problem, memory, piece);
 }
 
 } // namespace torsor

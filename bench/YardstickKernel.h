@@ -245,30 +245,32 @@ template <typename Isa, int width> struct Kernel {
     }
   }
 
-  void run() const {
+  void run(int64_t piece) const {
     int64_t size = problem.length * width,
-            share = problem.heads / problem.groups;
-    for (int64_t g = 0; g < problem.groups; ++g) {
+            share = problem.heads / problem.groups,
+            blocks = (problem.length + rowCount - 1) / rowCount;
+    int64_t g = piece / (1 + share * blocks), n = piece % (1 + share * blocks);
+    if (n == 0) {
       packKeys(problem.k + g * size);
       packValues(problem.v + g * size);
-      for (int64_t h = g * share; h < (g + 1) * share; ++h)
-        for (int64_t i = 0; i < problem.length; i += rowCount) {
-          // A whole number of row groups and of vectors of statistics.
-          int64_t rows = std::min<int64_t>(problem.length - i, rowCount);
-          constexpr int64_t step = group * lanes / 2;
-          block(problem.q + h * size, problem.o + h * size, i,
-                static_cast<int>((rows + step - 1) / step * step));
-        }
+      return;
     }
+    int64_t h = g * share + (n - 1) / blocks, i = (n - 1) % blocks * rowCount;
+    // A whole number of row groups and of vectors of statistics.
+    int64_t rows = std::min<int64_t>(problem.length - i, rowCount);
+    constexpr int64_t step = group * lanes / 2;
+    block(problem.q + h * size, problem.o + h * size, i,
+          static_cast<int>((rows + step - 1) / step * step));
   }
 };
 
 template <typename Isa>
-void runKernel(const YardstickProblem &problem, const YardstickMemory &memory) {
+void runKernel(const YardstickProblem &problem, const YardstickMemory &memory,
+               int64_t piece) {
   if (problem.width == 64)
-    Kernel<Isa, 64>(problem, memory).run();
+    Kernel<Isa, 64>(problem, memory).run(piece);
   else
-    Kernel<Isa, 128>(problem, memory).run();
+    Kernel<Isa, 128>(problem, memory).run(piece);
 }
 
 } // namespace

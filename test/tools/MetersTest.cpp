@@ -110,6 +110,21 @@ TEST(Meters, LoopsTakeTimeInProportion) {
   }
 }
 
+TEST(Meters, PiecesAddUpToTheWhole) {
+  FmaKind kind = getBestFma();
+  auto work = [&] { runFmaLoop(kind, 50000); };
+  std::vector<Subject> subjects(2);
+  subjects[0] = {"whole", [&] { work(), work(), work(), work(); }};
+  subjects[1].name = "pieces";
+  subjects[1].pieces = {work, work, work, work};
+  measureInterleaved(subjects, 40, 0);
+  // Pieces meet quiet moments more easily, but there are four of them.
+  EXPECT_LT(subjects[1].best, 1.2 * subjects[0].best);
+  EXPECT_GT(subjects[1].best, 0.5 * subjects[0].best);
+  EXPECT_EQ(subjects[1].samples.size(), 40u);
+  EXPECT_GE(subjects[1].getMedian(), subjects[1].best);
+}
+
 TEST(Meters, ReadsEveryByteOfEachShare) {
   ReadMeter meter(100000, 3);
   EXPECT_GE(meter.getBytes(), 100000);

@@ -2,6 +2,7 @@
 // `torsor bench`: the speed of a kernel as a share of what the machine can do.
 #include "bench/Meters.h"
 #include "bench/Yardstick.h"
+#include "dialect/TorsorDialect.h"
 #include "runtime/jit/Explain.h"
 #include "runtime/jit/ObjectLoader.h"
 #include "tools/torsor/BenchData.h"
@@ -10,6 +11,7 @@
 #include "tools/torsor/Options.h"
 
 #include <CLI/CLI.hpp>
+#include <bit>
 #include <cmath>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -26,7 +28,8 @@ struct BenchOptions {
   int64_t batch = 1, queries = 0, keys = 2048, threads = 1;
   int rounds = 7;
   double seconds = 1;
-  bool json = false;
+  int64_t segment = 0;
+  bool json = false, check = false, wall = false;
 };
 
 /// The hand-written kernel on problems that it can do.
@@ -34,9 +37,14 @@ struct Yardstick {
   std::vector<float> q, k, v, o, cosine, sine;
   YardstickProblem problem;
 
-  Yardstick(const BenchShape &shape, bool causal)
-      : q(shape.heads * shape.keys * shape.head, 0.5f),
-        k(shape.groups * shape.keys * shape.head, 0.25f), v(k), o(q),
+  /// With bf16 each float of q, k, v and o stands for two, of which the
+  /// kernel uses half: 1/2 is 0x3f00, 1/4 is 0x3e80.
+  Yardstick(const BenchShape &shape, bool causal, bool bf16)
+      : q(shape.heads * shape.keys * shape.head,
+          bf16 ? std::bit_cast<float>(0x3f003f00) : 0.5f),
+        k(shape.groups * shape.keys * shape.head,
+          bf16 ? std::bit_cast<float>(0x3e803e80) : 0.25f),
+        v(k), o(q),
         cosine(shape.keys * shape.head / 2, 1.0f), sine(cosine.size(), 0.0f),
         problem{q.data(),      k.data(),    v.data(),    o.data(),
                 cosine.data(), sine.data(), shape.heads, shape.groups,
@@ -79,6 +87,7 @@ void Bench::readShape() {
                   : shape.decode  ? 1
                                   : options.keys;
   shape.threads = options.threads;
+  shape.segment = options.segment;
   if (shape.queries > shape.keys)
     failUsage(fmt::format("--queries {} --keys {}: the queries are the last of "
                           "the keys, so there cannot be more of them",
@@ -156,28 +165,38 @@ void Bench::measure() {
                    static_cast<double>(shape.keys);
   std::optional<Yardstick> yardstick;
   std::optional<YardstickMemory> memory;
-  if (!shape.decode && shape.dtype == TORSOR_F32 && shape.threads == 1 &&
+  // bf16 has one where the peak is that of its own instructions.
+  bool dot = kind == FmaKind::Dot512Bf16;
+  if (!shape.decode && (shape.dtype == TORSOR_F32 || dot) &&
+      shape.threads == 1 &&
       shape.batch == 1 && shape.queries == shape.keys &&
       shape.head == shape.value && (shape.head == 64 || shape.head == 128) &&
       (whole || (facts.causal && facts.window < 0 && !facts.needsTile))) {
-    yardstick.emplace(shape, facts.causal);
+    yardstick.emplace(shape, facts.causal, dot);
     memory.emplace(yardstick->problem);
   }
 
   // Units of work of at least a millisecond, so that the clock's grain and the
   // start of a loop do not count.
   call->run();
-  bool wall = shape.threads > 1;
+  bool wall = options.wall || shape.threads > 1;
   double begin = getWallSeconds();
   call->run();
   double once = std::max(getWallSeconds() - begin, 1e-7);
   int repeats = static_cast<int>(std::clamp(1e-3 / once, 1.0, 10000.0));
   constexpr int64_t iterations = 50000;
+  constexpr double pieceSeconds = 2e-4;
   std::vector<Subject> subjects;
+  // One thread: long runs in pieces, since somebody disturbs each of them.
+  bool inPieces = !shape.decode && !wall && once > 2 * pieceSeconds;
   subjects.push_back({"kernel", [&] {
                         for (int n = 0; n < repeats; ++n)
                           call->run();
                       }});
+  if (inPieces) {
+    repeats = 1;
+    subjects[0].pieces = call->cut(once, pieceSeconds);
+  }
   subjects.push_back(
       {"peak", [&] {
          onAllThreads(pool, [&](int64_t) { runFmaLoop(kind, iterations); });
@@ -188,12 +207,20 @@ void Bench::measure() {
                             meter->run(static_cast<int>(n));
                           });
                         }});
-  if (yardstick)
-    subjects.push_back({"yardstick", [&] {
-                          runYardstick(narrow ? YardstickIsa::Avx2
-                                              : getBestYardstick(),
-                                       yardstick->problem, *memory);
+  if (yardstick) {
+    YardstickIsa isa = narrow ? YardstickIsa::Avx2
+                       : dot  ? YardstickIsa::Avx512Bf16
+                              : getBestYardstick();
+    subjects.push_back({"yardstick", [&, isa] {
+                          runYardstick(isa, yardstick->problem, *memory);
                         }});
+    if (inPieces)
+      for (int64_t n = 0, e = countYardstickPieces(yardstick->problem); n < e;
+           ++n)
+        subjects.back().pieces.emplace_back([&, isa, n] {
+          runYardstickPiece(isa, yardstick->problem, *memory, n);
+        });
+  }
   measureInterleaved(subjects, options.rounds, options.seconds, wall);
 
   double seconds = subjects[0].best / repeats;
@@ -235,6 +262,9 @@ void Bench::measure() {
   }
   result["compile_ms"] = compileSeconds * 1e3;
   result["compile_again_ms"] = compileAgainSeconds * 1e3;
+  if (options.check)
+    result["largest_error"] = call->measureError(
+        *compilation->emitSchemes().getOps<SchemeOp>().begin());
 }
 
 void Bench::print() const {
@@ -272,6 +302,9 @@ void Bench::print() const {
     row("hand-written kernel",
         fmt::format("{:.1f} GFLOP/s; this one runs {:.2f} times as fast",
                     real("yardstick_gflops"), real("ratio_to_yardstick")));
+  if (options.check)
+    row("largest error",
+        fmt::format("{:.2g} against the reference", real("largest_error")));
   row("compiled in",
       fmt::format("{:.0f} ms, the next kernel in {:.0f} ms",
                   real("compile_ms"), real("compile_again_ms")));
@@ -329,6 +362,13 @@ void torsor::addBenchCommand(CLI::App &app) {
       ->add_option("--target", options->target,
                    "Machine level; by default that of this CPU")
       ->type_name("LEVEL");
+  count("--segment", options->segment,
+        "Integer inputs number stretches of so many tokens; by default they "
+        "are 0");
+  command->add_flag("--wall", options->wall,
+                    "Time one thread by the wall clock, too");
+  command->add_flag("--check", options->check,
+                    "Also compare some rows with the exact reference");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options] { Bench(*options).run(); });
 }

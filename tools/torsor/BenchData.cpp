@@ -21,7 +21,8 @@ static Array makeNormal(torsor_dtype dtype, std::vector<int64_t> shape,
   return array;
 }
 
-/// Integers are 0, reals spread over a tenth, both moved into the range.
+/// Integers are 0 or number segments, reals spread over a tenth, both moved
+/// into the range.
 torsor_tensor BenchCall::makeArgument(const torsor_argument &argument,
                                       int64_t tokens) {
   std::vector<int64_t> extents;
@@ -44,9 +45,11 @@ torsor_tensor BenchCall::makeArgument(const torsor_argument &argument,
               argument.dtype == TORSOR_F16 || argument.dtype == TORSOR_BF16;
   for (int64_t n = 0, e = array.count(); n < e; ++n) {
     // Clocks run with the tokens; a batch row's queries are its last.
-    double value = clock ? static_cast<double>(n % tokens + shape.keys - tokens)
-                   : real ? 0.1 * std::sin(static_cast<double>(n))
-                          : 0;
+    int64_t token = tokens ? n % tokens + shape.keys - tokens : 0;
+    double value = clock           ? static_cast<double>(token)
+                   : real          ? 0.1 * std::sin(static_cast<double>(n))
+                   : shape.segment ? static_cast<double>(token / shape.segment)
+                                   : 0;
     array.set(n, std::clamp(value, argument.low, argument.high));
   }
   return array.tensor();
@@ -137,6 +140,7 @@ BenchCall::BenchCall(torsor_library *library, const BenchShape &given)
     sequence.key_length = shape.keys;
     sequences.push_back(sequence);
   }
+  everyInput = inputs;
   batch.size = sizeof batch;
   batch.count = shape.batch;
   batch.sequences = sequences.data();
@@ -159,6 +163,7 @@ BenchCall::BenchCall(torsor_library *library, const BenchShape &given)
 BenchCall::~BenchCall() {
   if (pool.loop)
     torsor_pool_destroy(&pool);
+  torsor_plan_destroy(plan);
   torsor_cache_destroy(cache);
   torsor_instance_destroy(instance);
   torsor_scheme_destroy(scheme);
@@ -169,4 +174,25 @@ void BenchCall::run() {
                          shape.decode ? TORSOR_DECODE : TORSOR_PREFILL, &call,
                          &pool),
               "run");
+}
+
+std::vector<std::function<void()>> BenchCall::cut(double seconds,
+                                                  double pieceSeconds) {
+  torsor_plan_info info = {};
+  info.size = sizeof info;
+  checkStatus(torsor_plan_create(&plan), "plan");
+  checkStatus(torsor_plan_set(plan, instance, TORSOR_PREFILL, &call, 1, &info),
+              "plan");
+  std::vector<std::function<void()>> pieces;
+  for (uint32_t phase = 0; phase < info.phases; ++phase) {
+    int64_t items = info.items[phase];
+    auto count = static_cast<int64_t>(seconds / pieceSeconds);
+    count = std::min(std::max<int64_t>(count, 1), items);
+    for (int64_t n = 0; n < count; ++n)
+      pieces.emplace_back([this, phase, begin = items * n / count,
+                           end = items * (n + 1) / count] {
+        checkStatus(torsor_plan_run(plan, phase, begin, end, 0), "run");
+      });
+  }
+  return pieces;
 }

@@ -6,16 +6,21 @@
 #include "tools/support/Npy.h"
 
 #include <deque>
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace torsor {
+
+class SchemeOp;
 
 struct BenchShape {
   int64_t heads = 8, groups = 2, batch = 1, queries = 2048, keys = 2048;
   int64_t head = 0, value = 0, threads = 1;
   torsor_dtype dtype = TORSOR_F32;
   bool decode = false;
+  /// Integers given by token are its number divided by this; 0: they are 0.
+  int64_t segment = 0;
 };
 
 /// One call, set up once. All functions throw a Failure.
@@ -28,6 +33,12 @@ public:
   BenchCall &operator=(const BenchCall &) = delete;
 
   void run();
+  /// The call in pieces of about `pieceSeconds` for one thread, in order, where
+  /// the whole takes `seconds`.
+  std::vector<std::function<void()>> cut(double seconds, double pieceSeconds);
+  /// Largest error of o against the reference, at some tokens of each sequence
+  /// from the first to the last. Runs the call.
+  double measureError(SchemeOp scheme);
   const torsor_executor &getPool() const { return pool; }
   const std::string &getVariant() const { return variant; }
   const float *getQ() const { return q.as<float>(); }
@@ -38,11 +49,14 @@ private:
   torsor_scheme *scheme = nullptr;
   torsor_instance *instance = nullptr;
   torsor_cache *cache = nullptr;
+  torsor_plan *plan = nullptr;
   torsor_executor pool = {};
   std::string variant;
   std::deque<Array> arrays;
   std::deque<std::string> names;
   std::vector<torsor_binding> params, inputs, keyInputs;
+  /// Every argument on both sides, also what a cache keeps.
+  std::vector<torsor_binding> everyInput;
   std::vector<torsor_sequence> sequences;
   torsor_batch batch = {};
   torsor_call call = {};
