@@ -25,12 +25,13 @@ Num multiplyAdd(Num a, Num b, Num sum, bool pairs) {
                 {sum, halves(a, e.bf16), halves(b, e.bf16)});
 }
 
-Num keepWeighted(Num weights, Num values, bool pairs) {
+Num addWeighted(Num weights, Num values, Num sum, bool pairs) {
   if (!pairs)
-    return select(weights != 0.0, values, 0.0);
+    return select(weights != 0.0, fma(weights, values, sum), sum);
   Emitter &e = *weights.e;
   Num kept = select(halves(weights, e.i16) != 0, halves(values, e.i16), 0);
-  return e.num(LLVM::BitcastOp::create(e.b, values.type(), kept.value));
+  Num words = e.num(LLVM::BitcastOp::create(e.b, values.type(), kept.value));
+  return multiplyAdd(weights, words, sum, pairs);
 }
 
 void padRow(const TileLayout &layout, Pointer row) {

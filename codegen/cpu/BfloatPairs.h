@@ -15,8 +15,8 @@ namespace torsor {
 /// bf16 count as 0 there.
 Num multiplyAdd(Num a, Num b, Num sum, bool pairs);
 
-/// `values` with 0 in place of each number whose weight is 0.
-Num keepWeighted(Num weights, Num values, bool pairs);
+/// The same, but a value whose weight is 0 is left out, whatever it is.
+Num addWeighted(Num weights, Num values, Num sum, bool pairs);
 
 /// Fills a row of q or k, `head` lanes wide, up to whole words.
 void padRow(const TileLayout &layout, Pointer row);

@@ -25,9 +25,8 @@ static Nums product(const ValueTile &t, Num begin, Num end, ArrayRef<Num> start,
               e.splat(t.weights.load(key + r * t.weightStride), t.lanes);
           for (int64_t v = 0; v < t.vectors; ++v) {
             Num &sum = sums[r * t.vectors + v];
-            Num value =
-                onlySeen ? keepWeighted(weight, loaded[v], t.pairs) : loaded[v];
-            sum = multiplyAdd(weight, value, sum, t.pairs);
+            sum = onlySeen ? addWeighted(weight, loaded[v], sum, t.pairs)
+                           : multiplyAdd(weight, loaded[v], sum, t.pairs);
           }
         }
         return sums;

@@ -86,20 +86,23 @@ std::vector<int> stackUses(const std::string &assembly,
 
 TEST(Object, InnerLoopsDoNotSpill) {
   struct Level {
-    const char *target, *reg;
+    const char *target, *dtype, *product, *reg;
     int accumulators;
   };
-  for (Level level : {Level{"x86-64-v3", "%ymm", 12},
-                      Level{"x86-64-v4", "%zmm", 24}}) {
+  for (Level level :
+       {Level{"x86-64-v3", "f32", "vfmadd231ps", "%ymm", 12},
+        Level{"x86-64-v4", "f32", "vfmadd231ps", "%zmm", 24},
+        Level{"x86-64-v4+avx512bf16", "bf16", "vdpbf16ps", "%zmm", 24}}) {
     CodegenOptions options;
     options.targets = {findTarget(level.target)};
     std::string assembly;
     llvm::raw_string_ostream stream(assembly);
     options.assembly = &stream;
     Rope r = rope(128, 128, 64);
+    r.text.dtype = level.dtype;
     ASSERT_FALSE(compile(r.text.module(), options).empty());
     std::vector<int> uses =
-        stackUses(assembly, "vfmadd231ps", level.reg, level.accumulators);
+        stackUses(assembly, level.product, level.reg, level.accumulators);
     ASSERT_GE(uses.size(), 2u) << level.target << ": no inner loop found";
     for (int use : uses)
       EXPECT_EQ(use, 0) << level.target;
@@ -108,10 +111,7 @@ TEST(Object, InnerLoopsDoNotSpill) {
 
 /// Sixteen lanes and tiles of 6 x 4, in registers of 8 lanes.
 TEST(Object, WideLogic) {
-  Target wide = *findTarget("x86-64-v4");
-  wide.name = "wide";
-  wide.cpu = "x86-64-v3";
-  wide.hasScalef = false;
+  const Target &wide = *findTarget("x86-64-v4/emulated");
   for (int64_t value : {64, 80, 136}) {
     Rope r = rope(72, value, 20, value == 80);
     r.text.decode = true;
