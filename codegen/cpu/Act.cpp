@@ -91,11 +91,12 @@ private:
   void put(const Lanes &at, Num first, Num value) {
     at.store(to, first, e.convert(value, to.element));
   }
-  /// Steps over `count` pairs, `lanes` at a time and then one by one.
-  void pairs(int64_t count, function_ref<void(Num, int64_t)> body) {
-    int64_t whole = count / lanes * lanes;
+  /// Steps over `count` pairs, `step` at a time and then one by one.
+  void pairs(int64_t count, int64_t step,
+             function_ref<void(Num, int64_t)> body) {
+    int64_t whole = count / step * step;
     if (whole)
-      e.loop(0, e.index(whole), lanes, [&](Num p) { body(p, lanes); });
+      e.loop(0, e.index(whole), step, [&](Num p) { body(p, step); });
     if (whole < count)
       e.loop(whole, e.index(count), 1, [&](Num p) { body(p, 1); });
   }
@@ -107,7 +108,7 @@ private:
     Lanes apart{e, step};
     auto laneOf = [&](int64_t start, Num p) { return p * step + start; };
     if (block.getKind() == BlockKind::Zero || second < 0) {
-      pairs(at.getCount(), [&](Num p, int64_t n) {
+      pairs(at.getCount(), lanes, [&](Num p, int64_t n) {
         for (int64_t start : {first, second})
           if (start >= 0)
             put(apart, laneOf(start, p),
@@ -119,7 +120,9 @@ private:
     const Table &rates = tables.kernel.tables[block.getRates()];
     bool adjacent = step == 2 && second == first + 1;
     int64_t before = turnsBefore(block);
-    pairs(at.getCount(), [&](Num p, int64_t n) {
+    // Two vectors side by side, where that is all: a turn is a long chain.
+    bool wide = step == 1 && at.getCount() % (2 * lanes) == 0;
+    pairs(at.getCount(), wide ? 2 * lanes : lanes, [&](Num p, int64_t n) {
       CosSin turn = keptTurn(p + before, n, [&] {
         Num rate = tables.rates(rates, place, p + block.getRateOffset(), n);
         return emitCosSin(e, time, rate);

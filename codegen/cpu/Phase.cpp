@@ -3,11 +3,36 @@
 #include "codegen/cpu/Phase.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 #include <cmath>
 
 namespace torsor {
+
+/// The upper 32 bits of the lower 64 of rates * time. Vectors have no product
+/// of 64 bits, but those bits are a sum of three products of halves: of the
+/// lower halves the upper part, and of the halves crosswise the lower ones.
+static Num upperProduct(Emitter &e, Num rates, Num time) {
+  int64_t lanes = rates.lanes();
+  auto words = [&](Num wide) {
+    return e.num(mlir::LLVM::BitcastOp::create(e.b, e.vec(2 * lanes, e.i32),
+                                               wide.value));
+  };
+  auto wide = [&](Num words) {
+    return e.num(
+        mlir::LLVM::BitcastOp::create(e.b, e.vec(lanes, e.i64), words.value));
+  };
+  constexpr int64_t lower = 0xffffffff;
+  Num swapped = (time << 32) | ((time >> 32) & lower);
+  Num across = words(rates) * words(e.splat(swapped, lanes));
+  Num low = words((rates & lower) * e.splat(time & lower, lanes));
+  Num sum = across + words(wide(across) << 32) + low;
+  llvm::SmallVector<int32_t> odd;
+  for (int32_t lane = 0; lane < lanes; ++lane)
+    odd.push_back(2 * lane + 1);
+  return e.shuffle(sum, sum, odd);
+}
 
 /// The upper 32 bits of the phase in turns: as a signed number, -1/2 … 1/2.
 static Num phaseBits(Emitter &e, Num time, Num rates) {
@@ -19,7 +44,8 @@ static Num phaseBits(Emitter &e, Num time, Num rates) {
     return e.convert(phase >> 32, e.i32);
   };
   if (fixed && whole)
-    return high(rates * e.splat(time, lanes));
+    return lanes > 1 ? upperProduct(e, rates, e.convert(time, e.i64))
+                     : high(rates * time);
   auto fraction = [&](Num turns) { // of f64 turns, |turns| < 2^31
     Num rest = turns - e.rint(turns);
     return e.convert(rest * 0x1p64, e.i64);

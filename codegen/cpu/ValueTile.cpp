@@ -15,8 +15,6 @@ static Nums product(const ValueTile &t, Num begin, Num end, ArrayRef<Num> start,
   return e.loop(
       begin, end, 1, start, [&](Num key, ArrayRef<Num> carried) -> Nums {
         Nums sums(carried), loaded;
-        if (t.beside && !onlySeen)
-          t.beside(key);
         for (int64_t v = 0; v < t.vectors; ++v)
           loaded.push_back(
               t.values.load(key * t.valueStride + v * t.lanes, t.lanes));
@@ -46,38 +44,55 @@ static Num areFinite(Nums sums) {
   return e.any(e.isNan(sums[0] - sums[0])) ^ 1;
 }
 
-void emitValueTile(const ValueTile &t, Num begin, Num end) {
+/// What was summed before, times alpha.
+static Nums startOf(const ValueTile &t) {
+  Nums sums;
+  for (int64_t r = 0; r < t.rows; ++r) {
+    Num alpha = t.alphas.load(r);
+    alpha = alpha.e->splat(alpha, t.lanes);
+    for (int64_t v = 0; v < t.vectors; ++v)
+      sums.push_back(t.outputs.load(r * t.outputStride + v * t.lanes, t.lanes) *
+                     alpha);
+  }
+  return sums;
+}
+
+/// The rare product that leaves out what weighs nothing: a vector of columns
+/// after the other, since it needs more registers for each.
+static Nums onlySeen(const ValueTile &t, Num begin, Num end) {
   Emitter &e = *begin.e;
-  auto at = [&](int64_t r, int64_t v) {
-    return e.index(r * t.outputStride + v * t.lanes);
-  };
-  auto start = [&](Pointer outputs, Pointer alphas) {
-    Nums sums;
-    for (int64_t r = 0; r < t.rows; ++r) {
-      Num alpha = e.splat(alphas.load(r), t.lanes);
-      for (int64_t v = 0; v < t.vectors; ++v)
-        sums.push_back(outputs.load(at(r, v), t.lanes) * alpha);
-    }
-    return sums;
-  };
   // The same address under another name: what was loaded through the first
-  // need not be kept for the rare second product.
+  // need not be kept for this product.
   auto renamed = [&](Pointer p) {
     return e.at(e.call("llvm.launder.invariant.group.p0", e.pointer, {p.base}),
                 p.element);
   };
-  Nums sums =
-      product(t, begin, end, start(t.outputs, t.alphas), /*onlySeen=*/false);
+  ValueTile column = t;
+  column.vectors = 1;
+  column.alphas = renamed(t.alphas);
+  Pointer outputs = renamed(t.outputs);
+  Nums sums(t.rows * t.vectors, Num());
+  for (int64_t v = 0; v < t.vectors; ++v) {
+    column.values = t.values + v * t.lanes;
+    column.outputs = outputs + v * t.lanes;
+    Nums found = product(column, begin, end, startOf(column), true);
+    for (int64_t r = 0; r < t.rows; ++r)
+      sums[r * t.vectors + v] = found[r];
+  }
+  return sums;
+}
+
+void emitValueTile(const ValueTile &t, Num begin, Num end) {
+  Emitter &e = *begin.e;
+  Nums sums = product(t, begin, end, startOf(t), /*onlySeen=*/false);
   // 0 * inf is NaN: a key that a row does not see may have left one.
   sums = e.choose(
       areFinite(sums), [&]() -> Nums { return sums; },
-      [&]() -> Nums {
-        return product(t, begin, end,
-                       start(renamed(t.outputs), renamed(t.alphas)), true);
-      });
+      [&]() -> Nums { return onlySeen(t, begin, end); });
   for (int64_t r = 0; r < t.rows; ++r)
     for (int64_t v = 0; v < t.vectors; ++v)
-      t.outputs.store(at(r, v), sums[r * t.vectors + v]);
+      t.outputs.store(r * t.outputStride + v * t.lanes,
+                      sums[r * t.vectors + v]);
 }
 
 void emitOutputs(const TileContext &c, Num groups, Num tile) {

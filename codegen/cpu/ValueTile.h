@@ -22,8 +22,6 @@ struct ValueTile {
   Pointer outputs;
   int64_t outputStride;
   Pointer alphas;
-  /// Code for each key beside the sums (prefetching), or null.
-  llvm::function_ref<void(Num)> beside = nullptr;
 };
 
 /// outputs = alpha * outputs + weights * values over the keys (or words of two)
