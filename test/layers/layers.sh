@@ -23,6 +23,7 @@ forbid frontend '(passes|codegen|runtime|reference|tools)/'
 forbid reference '(passes|codegen|runtime|frontend|tools)/'
 forbid codegen '(runtime|frontend|reference|tools)/' \
   'runtime/torsor(_kernel)?\.h"'
+forbid import '(dialect|passes|codegen|runtime|frontend|reference|tools|mlir|llvm)/'
 forbid runtime '(dialect|passes|codegen|frontend|reference|mlir|llvm)/' \
   '^runtime/jit/'
 for folder in dialect passes frontend reference codegen; do

@@ -13,6 +13,7 @@ namespace torsor {
 void addCheckCommand(CLI::App &app);
 void addFormatCommand(CLI::App &app);
 void addExplainCommand(CLI::App &app);
+void addImportCommand(CLI::App &app);
 void addCompileCommand(CLI::App &app);
 void addRunCommand(CLI::App &app);
 void addBenchCommand(CLI::App &app);

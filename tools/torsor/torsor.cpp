@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The command line of Torsor: check, fmt, explain, compile, run, bench.
+// The command line of Torsor: check, fmt, explain, compile,
+// import, run, bench.
 #include "tools/torsor/Commands.h"
 #include "tools/torsor/Failure.h"
 
@@ -29,6 +30,7 @@ First steps:
     torsor explain FILE                  what does it mean, and what becomes of it?
     torsor run     FILE --kernel prefill --q q.npy --k k.npy --v v.npy --out o.npy
     torsor compile FILE -o build/rope    object and C header for your program
+    torsor import  config.json -o m.torsor   the schemes of a checkpoint
 
 'torsor COMMAND --help' says more about a command.)";
 
@@ -110,6 +112,7 @@ int main(int argc, char **argv) {
   addFormatCommand(app);
   addExplainCommand(app);
   addCompileCommand(app);
+  addImportCommand(app);
   addRunCommand(app);
   addBenchCommand(app);
   try {

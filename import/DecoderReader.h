@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reads the config of one rotary decoder.
+#ifndef TORSOR_IMPORT_DECODERREADER_H
+#define TORSOR_IMPORT_DECODERREADER_H
+
+#include "import/Build.h"
+#include "import/DecoderTable.h"
+
+namespace torsor {
+
+enum class LayerKind { Full, Windowed, Chunked, Linear, None };
+
+class DecoderReader {
+public:
+  DecoderReader(const DecoderFamily &family, ModelBuilder &builder);
+  void run();
+
+private:
+  const DecoderFamily &family;
+  ModelBuilder &builder;
+  Reader &config;
+  ImportMessages &messages;
+
+  int64_t heads = 0, head = 0, globalHead = 0, layers = 0;
+  bool openLayers = false;
+  std::vector<std::string> types;
+  int64_t window = 0, period = 0, firstWindowed = 0, chunk = 0;
+  std::vector<LayerKind> kinds;
+  std::vector<bool> plain;
+
+  void readSizes();
+  void readKinds();
+  void readWindows();
+  void readPeriod();
+  void readPlain();
+  LayerKind kindOfLayer(int64_t layer) const;
+  bool nestedBlocks() const;
+  ImportedScheme makeScheme(size_t layer);
+  void setRotation(ImportedScheme &scheme, size_t layer);
+  void setScale(ImportedScheme &scheme);
+  void setMask(ImportedScheme &scheme, LayerKind kind);
+
+  // --- DecoderSpecials.cpp: what single families add
+  /// Keys that decide what follows.
+  void prepare();
+  void adjustRequest(RopeRequest &request, size_t layer);
+  void adjustScheme(ImportedScheme &scheme, size_t layer);
+  bool hasSinks(LayerKind kind);
+  /// A layer that reads its rows out without softmax.
+  ImportedScheme makeLinear();
+  /// What the caller must do besides.
+  void finish();
+  void prepareMinimax();
+  void prepareMimo();
+  void adjustLlama4(ImportedScheme &scheme, size_t layer);
+  void setQueryGain(ImportedScheme &scheme, QueryGain gain,
+                    const std::string &origin);
+  ImportedScheme makeLightning();
+  ImportedScheme makeGatedDelta();
+  bool is(std::string_view type) const { return family.type == type; }
+};
+
+} // namespace torsor
+
+#endif // TORSOR_IMPORT_DECODERREADER_H

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Decoders with rotary positions: what single families add.
+#include <cmath>
+#include <fmt/format.h>
+
+#include "import/DecoderReader.h"
+#include "import/Text.h"
+
+using namespace torsor;
+
+void DecoderReader::prepare() {
+  if (auto kind = config.readWord({"position_embedding_type"});
+      kind && *kind != "rope" && *kind != "rope_gptj" && *kind != "rotary")
+    messages.error(fmt::format("{}: this family is read with rotary positions "
+                               "alone; change it to \"rope\"",
+                               config.quote("position_embedding_type")));
+  if (is("llama4_text")) {
+    auto given = config.readInt({"attention_chunk_size"});
+    chunk = given ? *given : config.mentions("attention_chunk_size") ? 0 : 8192;
+  }
+  if (is("minimax") || is("minimax_m1") || is("minimax_text_01"))
+    prepareMinimax();
+  if (is("mimo_v2_flash"))
+    prepareMimo();
+  if (is("qwen3_next") || is("qwen3_5_text") || is("qwen3_5_moe_text")) {
+    int64_t interval =
+        config.readInt({"full_attention_interval"}, 1, 4096).value_or(4);
+    for (int64_t n = 0; types.empty() && n < layers; ++n)
+      types.resize(layers, "linear_attention");
+    if (!config.has("layer_types"))
+      for (int64_t n = 0; n < layers; ++n)
+        types[n] = (n + 1) % interval ? "linear_attention" : "full_attention";
+  }
+  if (is("jamba")) {
+    int64_t period = config.readInt({"attn_layer_period"}, 1, 4096).value_or(8);
+    int64_t offset = config.readInt({"attn_layer_offset"}, 0, 4096).value_or(4);
+    for (int64_t n = 0; types.empty() && n < layers; ++n)
+      for (n = 0; n < layers; ++n)
+        types.push_back(n % period == offset % period ? "attention" : "mamba");
+  }
+  if (is("nemotron_h"))
+    if (auto pattern = config.readWord({"hybrid_override_pattern"})) {
+      types.clear();
+      for (char c : *pattern)
+        types.push_back(c == '*' ? "attention" : "mamba");
+      layers = static_cast<int64_t>(types.size());
+    }
+}
+
+void DecoderReader::prepareMinimax() {
+  auto list = config.readInts({"attn_type_list"});
+  config.skip({"full_attention_interval"});
+  if (!list || !types.empty()) {
+    if (types.empty() && layers)
+      for (int64_t n = 0; n < layers; ++n)
+        types.push_back((n + 1) % (is("minimax") ? 2 : 8) ? "linear_attention"
+                                                          : "full_attention");
+    return;
+  }
+  if (layers && list->size() != static_cast<size_t>(layers))
+    messages.error(fmt::format("'attn_type_list' has {} entries, but there are "
+                               "{} layers",
+                               list->size(), layers));
+  layers = static_cast<int64_t>(std::min<size_t>(list->size(), 4096));
+  for (int64_t n = 0; n < layers; ++n)
+    types.push_back((*list)[n] ? "full_attention" : "linear_attention");
+}
+
+void DecoderReader::prepareMimo() {
+  auto list = config.readInts({"hybrid_layer_pattern"});
+  config.skip({"attention_chunk_size"}); // repeats the window
+  if (!list || !types.empty())
+    return;
+  if (layers && list->size() != static_cast<size_t>(layers))
+    messages.error(fmt::format("'hybrid_layer_pattern' has {} entries, but "
+                               "there are {} layers",
+                               list->size(), layers));
+  layers = static_cast<int64_t>(std::min<size_t>(list->size(), 4096));
+  for (int64_t n = 0; n < layers; ++n)
+    types.push_back((*list)[n] ? "sliding_attention" : "full_attention");
+}
+
+bool DecoderReader::hasSinks(LayerKind kind) {
+  bool windowed =
+      config.readFlag({"add_swa_attention_sink_bias"}).value_or(true);
+  bool full = config.readFlag({"add_full_attention_sink_bias"}).value_or(false);
+  return kind == LayerKind::Windowed ? windowed : full;
+}
+
+void DecoderReader::adjustRequest(RopeRequest &request, size_t layer) {
+  if (is("chatglm")) {
+    double ratio = config.readReal({"rope_ratio"}, 0, true).value_or(1);
+    request.fixedBase = 10'000 * ratio;
+    request.fixedOrigin =
+        fmt::format("10000 times rope_ratio {}", writeReal(ratio));
+  }
+  // One entry a layer.
+  if (config.has("rope_theta") && config.getObject()["rope_theta"].is_array()) {
+    auto list = config.readReals({"rope_theta"});
+    if (list && list->size() == kinds.size() && (*list)[layer] > 1) {
+      request.fixedBase = (*list)[layer];
+      request.fixedOrigin =
+          fmt::format("rope_theta {} of a list", writeReal(*request.fixedBase));
+    } else {
+      messages.error(fmt::format("'rope_theta' is a list, so it needs {} "
+                                 "entries above 1, one for each layer",
+                                 kinds.size()));
+    }
+  }
+  if (auto list = config.readReals({"partial_rotary_factors"})) {
+    if (list->size() == kinds.size())
+      request.fixedFraction = (*list)[layer];
+    else
+      messages.error(fmt::format("'partial_rotary_factors' has {} entries, but "
+                                 "there are {} layers",
+                                 list->size(), kinds.size()));
+  }
+  if (auto only = config.readWords({"yarn_only_types"}))
+    request.rescaled &=
+        std::find(only->begin(), only->end(), request.layerType) != only->end();
+}
+
+void DecoderReader::setQueryGain(ImportedScheme &scheme, QueryGain gain,
+                                 const std::string &origin) {
+  scheme.queryGain = gain;
+  scheme.scaleText =
+      fmt::format("stepped({}, period = {}, offset = {}) / sqrt(D)",
+                  writeReal(gain.rate), writeInt(gain.period), gain.offset);
+  scheme.scaleOrigin = origin;
+}
+
+void DecoderReader::adjustLlama4(ImportedScheme &scheme, size_t layer) {
+  bool normed = config.readFlag({"use_qk_norm"}).value_or(true);
+  bool tuned = config.readFlag({"attn_temperature_tuning"}).value_or(true);
+  double rate = config.readReal({"attn_scale"}, 0).value_or(0.1);
+  int64_t period = config.readInt({"floor_scale"}).value_or(8192);
+  double eps = config.readReal({"rms_norm_eps"}, 0).value_or(1e-5);
+  scheme.name = plain[layer] ? "full" : "local";
+  bool chunked =
+      types.empty() ? !plain[layer] : kinds[layer] == LayerKind::Chunked;
+  if (chunked) {
+    scheme.kind = "chunked_attention";
+    if (chunk > 0) {
+      scheme.mask = MaskKind::Chunk;
+      scheme.chunk = chunk;
+      scheme.maskOrigin = fmt::format("attention_chunk_size {}", chunk);
+    }
+  }
+  if (!plain[layer]) {
+    if (normed) {
+      scheme.norm = fmt::format("rms(eps = {})", writeReal(eps));
+      scheme.docs.push_back("The norm (use_qk_norm) has no weight, so it may "
+                            "stand before the rotation.");
+    }
+    return;
+  }
+  if (!tuned)
+    return;
+  setQueryGain(scheme, {rate, period, 1},
+               "attn_temperature_tuning: attn_scale, floor_scale");
+  messages.note("the query temperature of layers without rotation counts "
+                "slots, pads included: where rows are padded on the left, give "
+                "the slot numbers as 'pos' in those layers");
+}
+
+void DecoderReader::adjustScheme(ImportedScheme &scheme, size_t layer) {
+  if (is("llama4_text"))
+    adjustLlama4(scheme, layer);
+  if (is("ministral3"))
+    if (auto beta =
+            builder.rope.readExtra("full_attention", "llama_4_scaling_beta");
+        beta && *beta > 0) {
+      auto trained = builder.rope.readTrained("full_attention");
+      if (trained)
+        setQueryGain(scheme, {*beta, *trained, 0},
+                     "llama_4_scaling_beta; steps at the trained length");
+      else
+        config.reportMissing("original_max_position_embeddings",
+                             "'llama_4_scaling_beta' steps at this length");
+    }
+  bool windowed = scheme.kind == "sliding_attention";
+  auto value = windowed && config.has("swa_v_head_dim")
+                   ? config.readInt({"swa_v_head_dim"}, 1, 1024)
+                   : config.readInt({"v_head_dim"}, 1, 1024);
+  if (value)
+    scheme.value = *value;
+  config.skip({"swa_head_dim", "swa_v_head_dim"});
+  if (family.normedBehind &&
+      config.readFlag({"use_qk_norm", "qk_norm"}).value_or(true)) {
+    double eps = config.readReal({"rms_norm_eps"}, 0).value_or(1e-5);
+    scheme.declarations.push_back({"param",
+                                   fmt::format("wq, wk: f32[{}]", scheme.head),
+                                   "weights of the norm behind the rotation"});
+    scheme.norm = fmt::format("rms(eps = {})", writeReal(eps));
+    scheme.weightsBehind = true;
+    scheme.docs.push_back("The norm stands behind the rotation: its weights "
+                          "then break the relative law.");
+  }
+}
+
+ImportedScheme DecoderReader::makeLightning() {
+  ImportedScheme scheme = builder.makeScheme(head);
+  scheme.kind = "linear_attention";
+  scheme.name = "lightning";
+  scheme.formals = "layer_index: int";
+  scheme.arguments = "layer";
+  scheme.docs = {
+      "Lightning attention: a decay of each head and layer, read out "
+      "without softmax."};
+  scheme.actionText = fmt::format(
+      "decay({}, rate = 2 ^ (-8 * (h + 1) / H) * (1 - layer_index / ({} + "
+      "1e-5) + 1e-5))",
+      head, kinds.size() - 1);
+  builder.setScale(scheme, 1, "1", "");
+  scheme.readout = "linear";
+  return scheme;
+}
+
+ImportedScheme DecoderReader::makeGatedDelta() {
+  int64_t key = config.readInt({"linear_key_head_dim"}, 1, 1024).value_or(128);
+  int64_t value =
+      config.readInt({"linear_value_head_dim"}, 1, 1024).value_or(128);
+  config.skip({"linear_num_key_heads", "linear_num_value_heads",
+               "linear_conv_kernel_dim"});
+  ImportedScheme scheme = builder.makeScheme(key);
+  scheme.value = value;
+  scheme.kind = "linear_attention";
+  scheme.name = "gated_delta";
+  scheme.docs = {
+      "Gated delta rule: each token's gate fades the state, then the "
+      "token corrects it. The short convolution stands before."};
+  scheme.declarations = {{"param", "a_log, step_bias: f32[H]", ""},
+                         {"input", "step: f32[H] per token", ""},
+                         {"input", "beta: f32[H] per token in 0 .. 1", ""},
+                         {"clock",
+                          "tau = sum l <= j: exp(a_log[h]) * softplus(step[l, "
+                          "h] + step_bias[h])",
+                          ""}};
+  scheme.norm = "l2";
+  scheme.actionText = fmt::format("decay({}, rate = 1) at tau", key);
+  scheme.readout = "delta(beta = beta[j, h])";
+  return scheme;
+}
+
+ImportedScheme DecoderReader::makeLinear() {
+  return family.type.substr(0, 7) == "minimax" ? makeLightning()
+                                               : makeGatedDelta();
+}
+
+void DecoderReader::finish() {
+  if (auto factor = config.readReal({"attention_value_scale"}, 0, true);
+      factor && *factor != 1)
+    messages.note(fmt::format(
+        "{}: values are multiplied by a constant, which no scheme writes; "
+        "multiply v (or the output) by {} in the caller",
+        config.quote("attention_value_scale"), writeReal(*factor)));
+  if (config.readFlag({"attention_k_eq_v"}).value_or(false))
+    messages.note("'attention_k_eq_v': in full layers the value is the key's "
+                  "projection before its norm; give it as v");
+  if (family.normed)
+    messages.note("q and k are normed, with weights, before they turn: give "
+                  "them normed, or write 'norm rms(q = …, k = …)'");
+  if (builder.options.images || !config.has("vision_config"))
+    return;
+  messages.note("'vision_config' is not read: the tower has positions of its "
+                "own; where picture tokens see each other, import with "
+                "--images");
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Decoders with rotary positions: one row a family.
+#ifndef TORSOR_IMPORT_DECODERTABLE_H
+#define TORSOR_IMPORT_DECODERTABLE_H
+
+#include <string_view>
+#include <vector>
+
+#include "import/Model.h"
+
+namespace torsor {
+
+/// Which layers have a window.
+enum class WindowRule {
+  None,
+  All,    ///< where `sliding_window` is given
+  Qwen,   ///< use_sliding_window, from layer max_window_layers on
+  Period, ///< all but every n-th layer
+  Types,  ///< as layer_types says, else none
+};
+
+/// Which layers do not turn.
+enum class PlainRule {
+  None,
+  All,
+  List, ///< no_rope_layers, where 1 means that the layer turns
+  Full, ///< those without a window
+};
+
+enum class ScaleRule {
+  Head,       ///< 1 / sqrt(head)
+  QueryPre,   ///< query_pre_attn_scalar ^ -1/2
+  Multiplier, ///< attention_multiplier
+  One,
+};
+
+enum class SinkRule { None, All, Windowed };
+
+struct DecoderFamily {
+  std::string_view type;
+  PairLayout layout = PairLayout::Split;
+  /// Taken, with a warning, where the config has none; 0: refused.
+  double base = 10'000;
+  /// The part of a head that turns.
+  double fraction = 1;
+  WindowRule windows = WindowRule::None;
+  int64_t window = 0;
+  /// Of Period: every so many layers one is full.
+  int64_t period = 0;
+  PlainRule plain = PlainRule::None;
+  ScaleRule scale = ScaleRule::Head;
+  double softcap = 0;
+  SinkRule sinks = SinkRule::None;
+  /// Base of windowed layers, in old spellings; 0: as the others.
+  double localBase = 0;
+  /// The rescaling belongs to full layers alone.
+  bool rescaleFull = false;
+  /// Layers with an index divisible by the period are the full ones.
+  bool fullFirst = false;
+  /// A norm of q and k with weights stands before the rotation.
+  bool normed = false;
+  /// It stands behind the rotation.
+  bool normedBehind = false;
+};
+
+const std::vector<DecoderFamily> &getDecoderFamilies();
+
+} // namespace torsor
+
+#endif // TORSOR_IMPORT_DECODERTABLE_H

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Decoders with latent keys (MLA): lanes without position beside rotary ones.
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+#include "import/Build.h"
+#include "import/Text.h"
+
+using namespace torsor;
+
+namespace {
+
+struct LatentFamily {
+  std::string_view type;
+  double base = 10'000;
+  PairLayout layout = PairLayout::Adjacent;
+  int64_t plain = 128, turning = 64, value = 128;
+  /// A second scorer picks the keys of each query.
+  bool indexer = false;
+};
+
+class LatentReader {
+public:
+  LatentReader(const LatentFamily &family, ModelBuilder &builder)
+      : family(family), builder(builder), config(builder.config) {}
+  void run();
+
+private:
+  const LatentFamily &family;
+  ModelBuilder &builder;
+  Reader &config;
+  int64_t layers = 0, heads = 0, width = 0;
+
+  ImportedScheme makeScheme();
+  ImportedScheme makeKimiDelta(Reader &linear);
+  void readKimi();
+  ImportedScheme makeIndexer(const ImportedScheme &main);
+};
+
+} // namespace
+
+static const LatentFamily latentFamilies[] = {
+    {.type = "deepseek_v2"},
+    {.type = "deepseek_v3"},
+    {.type = "deepseek_v32", .indexer = true},
+    {.type = "kimi_k2", .base = 50'000},
+    {.type = "kimi_linear"},
+    {.type = "longcat_flash", .base = 1e7},
+    {.type = "glm4_moe_lite", .base = 1e6, .plain = 192, .value = 256},
+    {.type = "glm_moe_dsa",
+     .base = 1e6,
+     .plain = 192,
+     .value = 256,
+     .indexer = true},
+    {.type = "minicpm3",
+     .layout = PairLayout::Split,
+     .plain = 64,
+     .turning = 32,
+     .value = 64},
+};
+
+ImportedScheme LatentReader::makeScheme() {
+  int64_t plain =
+      config.readInt({"qk_nope_head_dim"}, 0, 1024).value_or(family.plain);
+  int64_t turning =
+      config.readInt({"qk_rope_head_dim"}, 0, 1024).value_or(family.turning);
+  auto whole = config.readInt({"qk_head_dim"}, 1, 1024);
+  auto head = config.readInt({"head_dim"}, 1, 1024);
+  int64_t sum = plain + turning;
+  ImportMessages &messages = builder.messages;
+  if ((whole && *whole != sum) || sum > 1024)
+    messages.error(fmt::format(
+        "{} contradicts 'qk_nope_head_dim' = {} and 'qk_rope_head_dim' = {}, "
+        "whose sum it must be, at most 1024",
+        config.quote("qk_head_dim"), plain, turning));
+  // Some configs also keep hidden_size over heads there, which nothing reads.
+  bool leftover = head && heads && width && *head == width / heads;
+  if (head && *head != turning && *head != sum && !leftover)
+    messages.error(fmt::format("{} is neither 'qk_rope_head_dim' = {} nor the "
+                               "width of q and k, {}; remove it",
+                               config.quote("head_dim"), turning, sum));
+  ImportedScheme scheme = builder.makeScheme(std::clamp<int64_t>(sum, 1, 1024));
+  scheme.name = "latent_attention";
+  scheme.value = config.readInt({"v_head_dim"}, 1, 1024).value_or(family.value);
+  scheme.docs = {fmt::format(
+      "After up-projection: {} lanes without position, then {} that turn, one "
+      "rotary key for all heads.",
+      plain, turning)};
+  PairLayout layout = family.layout;
+  if (auto interleaved = config.readFlag({"rope_interleave"}))
+    layout = *interleaved ? PairLayout::Adjacent : PairLayout::Split;
+  if (config.readFlag({"mla_use_nope"}).value_or(false)) {
+    scheme.docs = {"No position: the rotary lanes exist, but never turn."};
+    config.skip({"rope_theta", "rope_parameters", "rope_scaling"});
+    return scheme;
+  }
+  RopeRequest request;
+  request.lanes = turning;
+  request.layout = layout;
+  request.base = family.base;
+  request.gain = builder.options.gain;
+  scheme.rotation = builder.rope.resolve(request);
+  if (!scheme.rotation)
+    return scheme;
+  scheme.before = plain;
+  scheme.after = turning - scheme.rotation->width;
+  const Rotation &rotation = *scheme.rotation;
+  if (rotation.rule == RopeRule::Yarn && rotation.allLanes > 0) {
+    double gain = rotation.factor <= 1
+                      ? 1
+                      : 0.1 * rotation.allLanes * std::log(rotation.factor) + 1;
+    std::string weight =
+        rotation.allLanes == 1
+            ? ""
+            : fmt::format(", weight = {}", writeReal(rotation.allLanes));
+    builder.setScale(scheme, gain * gain * scheme.scale,
+                     fmt::format("yarn_gain({}{}) ^ 2 / sqrt(D)",
+                                 writeReal(rotation.factor), weight),
+                     "mscale_all_dim: its gain, squared, on every lane");
+  }
+  return scheme;
+}
+
+/// Kimi Delta Attention: channel decays, then a delta correction.
+ImportedScheme LatentReader::makeKimiDelta(Reader &linear) {
+  int64_t head = linear.readInt({"head_dim"}, 1, 1024).value_or(128);
+  auto bound = linear.readReal({"gate_lower_bound"}, -100);
+  ImportedScheme scheme = builder.makeScheme(head);
+  scheme.name = "kda";
+  scheme.kind = "linear_attention";
+  scheme.docs = {"Kimi Delta Attention: each channel fades by its own gate, "
+                 "then a delta correction. The short convolutions stand "
+                 "before."};
+  std::string gate =
+      bound && *bound < 0
+          ? fmt::format("{} * sigmoid(exp(a_log[h]) * (raw[l, h, c] + "
+                        "raw_bias[h, c]))",
+                        writeReal(-*bound))
+          : "exp(a_log[h]) * softplus(raw[l, h, c] + raw_bias[h, c])";
+  scheme.declarations = {
+      {"input", fmt::format("raw: f32[H, {}] per token", head), ""},
+      {"input", "beta: f32[H] per token in 0 .. 1", ""},
+      {"param", "a_log: f32[H]", ""},
+      {"param", fmt::format("raw_bias: f32[H, {}]", head), ""},
+      {"clock", fmt::format("tau[c < {}] = sum l <= j: {}", head, gate), ""}};
+  scheme.norm = "l2";
+  scheme.actionText =
+      fmt::format("sum c < {}: decay(1, rate = 1) at tau[c]", head);
+  scheme.readout = "delta(beta = beta[j, h])";
+  return scheme;
+}
+
+void LatentReader::readKimi() {
+  const Json *entry = config.find("linear_attn_config");
+  ImportMessages &messages = builder.messages;
+  if (!entry || !entry->is_object()) {
+    config.reportMissing("linear_attn_config",
+                         "it lists the full and the linear layers");
+    return;
+  }
+  Reader linear(*entry, "linear_attn_config", messages);
+  auto full = linear.readInts({"full_attn_layers"}, 1);
+  auto kda = linear.readInts({"kda_layers"}, 1);
+  if (!layers || !full) {
+    messages.error("a config of this family needs 'num_hidden_layers' and "
+                   "'linear_attn_config.full_attn_layers'");
+    return;
+  }
+  size_t latent = builder.add(makeScheme());
+  size_t delta = builder.add(makeKimiDelta(linear));
+  std::vector<std::vector<size_t>> stack(static_cast<size_t>(layers), {delta});
+  for (int64_t n : *full) // counted from 1
+    if (n <= layers)
+      stack[n - 1] = {latent};
+    else
+      messages.error(fmt::format("{} names layer {}, counted from 1, but there "
+                                 "are {} layers",
+                                 linear.quote("full_attn_layers"), n, layers));
+  if (kda && full->size() + kda->size() != static_cast<size_t>(layers))
+    messages.error(fmt::format(
+        "{} and {} together name {} layers, but there are {}",
+        linear.quote("full_attn_layers"), linear.quote("kda_layers"),
+        full->size() + kda->size(), layers));
+  messages.note("the lists of layers count from 1; the stack counts from 0");
+  builder.addStack(builder.stackName(), std::move(stack));
+}
+
+/// The second scorer that picks keys: its rotary lanes come first, in the
+/// other layout than the main path's.
+ImportedScheme LatentReader::makeIndexer(const ImportedScheme &main) {
+  int64_t head = config.readInt({"index_head_dim"}, 1, 1024).value_or(128);
+  int64_t keys = config.readInt({"index_topk"}, 1).value_or(2048);
+  config.skip({"index_n_heads"});
+  ImportedScheme scheme = builder.makeScheme(head);
+  scheme.name = "indexer";
+  scheme.kind = "indexer";
+  scheme.docs = {"The scorer that picks keys: only its action is used, to turn "
+                 "its queries and to append its keys."};
+  scheme.rotation = main.rotation;
+  if (scheme.rotation) {
+    if (scheme.rotation->width > head)
+      builder.messages.error(
+          fmt::format("{} is smaller than the {} rotary lanes",
+                      config.quote("index_head_dim"), scheme.rotation->width));
+    scheme.rotation->layout =
+        family.layout == PairLayout::Adjacent && family.type == "deepseek_v32"
+            ? PairLayout::Split
+            : PairLayout::Adjacent;
+    scheme.after = std::max<int64_t>(head - scheme.rotation->width, 0);
+  }
+  builder.messages.note(fmt::format(
+      "each query sees the {} keys that 'indexer' picks; give its choice as a "
+      "mask of your own: 'latent_attention' sees every key before the query",
+      keys));
+  return scheme;
+}
+
+void LatentReader::run() {
+  heads = builder.readHeads();
+  width = builder.readWidth();
+  layers = builder.readLayers();
+  builder.model.longest =
+      config.readInt({"max_position_embeddings"}).value_or(0);
+  if (family.type == "kimi_linear") {
+    readKimi();
+  } else {
+    ImportedScheme scheme = makeScheme();
+    std::vector<size_t> uses = {builder.add(scheme)};
+    if (family.indexer)
+      uses.push_back(builder.add(makeIndexer(scheme)));
+    builder.addStack(
+        builder.stackName(),
+        std::vector<std::vector<size_t>>(
+            static_cast<size_t>(std::max<int64_t>(layers, 1)), uses),
+        layers == 0);
+  }
+  builder.messages.note(
+      "keys and values are those after up-projection; for decoding from the "
+      "latent cache, fold the up-projections into q and the output and write "
+      "zero(kv_lora_rank) in place of the lanes at rest");
+}
+
+bool torsor::readLatent(const std::string &type, ModelBuilder &builder) {
+  for (const LatentFamily &family : latentFamilies)
+    if (family.type == type) {
+      LatentReader(family, builder).run();
+      return true;
+    }
+  return false;
+}
+
+std::vector<std::string> torsor::listLatent() {
+  std::vector<std::string> names;
+  for (const LatentFamily &family : latentFamilies)
+    names.emplace_back(family.type);
+  return names;
+}
