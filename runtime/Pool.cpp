@@ -81,7 +81,7 @@ struct Pool {
   // The loop, written while it is closed.
   torsor_body body = nullptr;
   void *argument = nullptr;
-  int64_t items = 0, chunk = 1, workers = 0;
+  int64_t items = 0, workers = 0;
   std::atomic<int64_t> taken{0};
 };
 
@@ -89,17 +89,26 @@ namespace {
 
 thread_local Pool *inside; // the pool whose loop this thread is running
 
+/// Takes a fourth of this worker's share of what is left, so that runs get
+/// shorter and all end together. False when nothing is left.
+bool take(Pool &pool, int64_t &begin, int64_t &end) {
+  begin = pool.taken.load();
+  do {
+    int64_t left = pool.items - begin;
+    if (left <= 0)
+      return false;
+    int64_t count = left / (4 * pool.workers);
+    end = begin + (count > 1 ? count : 1);
+  } while (!pool.taken.compare_exchange_weak(begin, end));
+  return true;
+}
+
 void work(Pool &pool, int64_t worker) {
   Pool *outer = inside;
   inside = &pool;
-  for (;;) {
-    int64_t begin = pool.taken.fetch_add(pool.chunk);
-    if (begin >= pool.items)
-      break;
-    int64_t left = pool.items - begin;
-    pool.body(pool.argument, begin,
-              begin + (left < pool.chunk ? left : pool.chunk), worker);
-  }
+  int64_t begin, end;
+  while (take(pool, begin, end))
+    pool.body(pool.argument, begin, end, worker);
   inside = outer;
 }
 
@@ -237,7 +246,6 @@ void runOnPool(Pool &pool, int64_t workers, int64_t items, torsor_body body,
     startThreads(pool);
   pool.body = body, pool.argument = argument;
   pool.items = items, pool.workers = workers;
-  pool.chunk = items / (8 * workers) > 1 ? items / (8 * workers) : 1;
   pool.taken.store(0);
   uint64_t epoch = (epochOf(pool.state.load()) + 1) & 0xffffffff;
   pool.state.store((epoch ? epoch : 1) << 32 | openBit);
