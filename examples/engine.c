@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* An engine with threads of its own: three sequences at different lengths, one
-   of them still in its prompt, over a cache of contiguous rows in each layer.
- */
+   of them still in its prompt, over a paged cache in each layer. */
 #include "engine_pool.h"
 #include "example.h"
 #include "llama31.h"
 
 enum { LAYERS = 2, H = 8, G = 2, D = 128, SEQUENCES = 3, SLOTS = 256 };
 enum { TOKENS = 256 }; /* at most so many new ones in a step */
+enum { PAGE = 16, PAGES = 40, TABLE = SLOTS / PAGE };
+
+/* The engine's own bookkeeping: tokens in the cache, and the pages they lie in,
+   which are the same ones in every layer. */
+typedef struct {
+  int64_t length;
+  int32_t pages[TABLE];
+} request;
 
 typedef struct {
   torsor_instance *instance;
   torsor_plan *plan;
   torsor_cache *caches[LAYERS];
   float *keys[LAYERS], *values[LAYERS]; /* the engine's memory */
+  int32_t free_pages[PAGES];
+  int free_count;
   pool *threads;
 } engine;
 
@@ -25,18 +34,35 @@ static void engine_start(engine *e) {
   check(torsor_instance_create(scheme, H, G, NULL, 0, &e->instance));
   check(torsor_plan_create(&e->plan));
   for (int layer = 0; layer < LAYERS; ++layer) {
-    int64_t count = (int64_t)SEQUENCES * SLOTS * G * D;
+    int64_t count = (int64_t)PAGES * PAGE * G * D;
     torsor_cache_options options = {.size = sizeof options};
+    options.layout = TORSOR_PAGED;
     e->keys[layer] = numbers(count, 0), e->values[layer] = numbers(count, 0);
     options.k =
-        torsor_token_major(e->keys[layer], TORSOR_F32, SEQUENCES, SLOTS, G, D);
-    options.v = torsor_token_major(e->values[layer], TORSOR_F32, SEQUENCES,
-                                   SLOTS, G, D);
+        torsor_token_major(e->keys[layer], TORSOR_F32, PAGES, PAGE, G, D);
+    options.v =
+        torsor_token_major(e->values[layer], TORSOR_F32, PAGES, PAGE, G, D);
     check(torsor_cache_create(e->instance, &options, &e->caches[layer]));
   }
   torsor_scheme_destroy(scheme); /* the instance keeps what it needs */
   torsor_library_destroy(library);
+  for (int n = 0; n < PAGES; ++n) /* handed out in no order, as in real life */
+    e->free_pages[n] = n * 7 % PAGES;
+  e->free_count = PAGES;
   e->threads = pool_create(4);
+}
+
+/// Room for `fresh` more tokens.
+static void grow(engine *e, request *r, int64_t fresh) {
+  int64_t have = (r->length + PAGE - 1) / PAGE;
+  r->length += fresh;
+  for (; have * PAGE < r->length; ++have) {
+    if (!e->free_count) {
+      fprintf(stderr, "the engine is out of pages\n");
+      exit(1);
+    }
+    r->pages[have] = e->free_pages[--e->free_count];
+  }
 }
 
 static void engine_stop(engine *e) {
@@ -96,28 +122,32 @@ static void project(float *to, const float *history, int sequence,
 
 /// One step: fresh[n] new tokens of sequence n, whose queries lie one after
 /// another; every layer stores and attends.
-static void engine_step(engine *e, int64_t lengths[SEQUENCES],
+static void engine_step(engine *e, request requests[SEQUENCES],
                         const int64_t fresh[SEQUENCES], float *o) {
   static float q[TOKENS * H * D], k[TOKENS * G * D], v[TOKENS * G * D];
+  int32_t table[SEQUENCES * TABLE];
   torsor_sequence sequences[SEQUENCES];
   int64_t tokens = 0;
   for (int n = 0; n < SEQUENCES; ++n) {
     for (int64_t t = 0; t < fresh[n]; ++t) {
-      int64_t at = tokens + t, place = lengths[n] + t;
+      int64_t at = tokens + t, place = requests[n].length + t;
       project(q + at * H * D, history_q, n, place, H * D);
       project(k + at * G * D, history_k, n, place, G * D);
       project(v + at * G * D, history_v, n, place, G * D);
     }
-    lengths[n] += fresh[n];
+    grow(e, &requests[n], fresh[n]);
+    for (int p = 0; p < TABLE; ++p)
+      table[n * TABLE + p] = requests[n].pages[p];
     torsor_sequence s = {.query_start = tokens,
                          .query_length = fresh[n],
-                         .key_row = n,
-                         .key_length = lengths[n]};
+                         .key_row = n * TABLE, /* its first entry */
+                         .key_length = requests[n].length};
     sequences[n] = s;
     tokens += fresh[n];
   }
   torsor_batch batch = {
       .size = sizeof batch, .count = SEQUENCES, .sequences = sequences};
+  batch.pages = table, batch.page_count = SEQUENCES * TABLE;
   for (int layer = 0; layer < LAYERS; ++layer)
     engine_attend(e, layer, &batch, tokens, q, k, v, o);
 }
@@ -145,7 +175,7 @@ static float whole(const engine *e, int sequence, int64_t length,
 int main(void) {
   static engine e;
   static float o[TOKENS * H * D];
-  int64_t lengths[SEQUENCES] = {0};
+  static request requests[SEQUENCES];
   const int64_t steps[4][SEQUENCES] = {
       {120, 17, 0}, {1, 1, 90}, {1, 1, 1}, {1, 3, 1}};
   history_q = numbers((int64_t)SEQUENCES * SLOTS * H * D, 1);
@@ -154,15 +184,16 @@ int main(void) {
   engine_start(&e);
   int wrong = 0;
   for (int step = 0; step < 4; ++step) {
-    engine_step(&e, lengths, steps[step], o);
+    engine_step(&e, requests, steps[step], o);
     int64_t last = 0;
     for (int n = 0; n < SEQUENCES; ++n) {
       last += steps[step][n];
       char what[64];
       snprintf(what, sizeof what, "step %d, sequence %d of %d tokens", step, n,
-               (int)lengths[n]);
+               (int)requests[n].length);
       if (steps[step][n])
-        wrong += report(what, whole(&e, n, lengths[n], o + (last - 1) * H * D));
+        wrong += report(
+            what, whole(&e, n, requests[n].length, o + (last - 1) * H * D));
     }
   }
   engine_stop(&e);
