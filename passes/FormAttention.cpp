@@ -211,6 +211,11 @@ LogicalResult KernelFormer::formAttention(KernelFunction &kernel) {
       return failure();
     branches.push_back(*blocks);
   }
+  FailureOr<ArrayAttr> valueBlocks =
+      formBlocks(plan, kernel, KeyPlace::Packing, plan.valueBlocks,
+                 &regions.rows, regions.columns);
+  if (failed(valueBlocks))
+    return failure();
   FloatAttr scale;
   IntegerAttr scaleSlot, sinkSlot;
   auto slot = [&](Value value) -> IntegerAttr {
@@ -293,6 +298,8 @@ LogicalResult KernelFormer::formAttention(KernelFunction &kernel) {
       plan.linear ? b.getUnitAttr() : UnitAttr(), valueTable,
       after ? b.getI64IntegerAttr(after) : IntegerAttr());
   op.setKeysByHead(plan.keysByHead);
+  if (!valueBlocks->empty()) // acts on v, and is undone on the output
+    op->setAttr("value_blocks", *valueBlocks);
   formScanOps(kernel, op, *scans);
   op.getRows().takeBody(regions.rowRegion);
   op.getColumns().takeBody(regions.columnRegion);

@@ -70,11 +70,15 @@ FieldAttr fieldOf(SchemePlan &plan, Operation *declaration) {
 /// read of them, and their times unless they have been acted on.
 llvm::SmallPtrSet<Operation *, 16> readAtCachedKeys(SchemePlan &plan) {
   SmallVector<Value> work;
-  for (Value root : {plan.mask, plan.init, plan.logit, plan.valueRow})
+  for (Value root : {plan.mask, plan.init, plan.logit, plan.valueRow,
+                     plan.branchNumber})
     if (root)
       work.push_back(root);
   for (const PlannedScan &scan : plan.scans)
     work.append(scan.terms.begin(), scan.terms.end());
+  for (const PlannedBlock &block : plan.valueBlocks)
+    if (block.pairs.front().acts())
+      work.push_back(block.pairs.front().unit->timeK);
   for (const PlannedBlock &block : plan.blocks)
     if (!plan.keysActed && block.pairs.front().acts())
       work.push_back(block.pairs.front().unit->timeK);

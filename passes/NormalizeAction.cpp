@@ -244,14 +244,18 @@ void placeAtPosition(SchemeOp scheme, bool onlyDeclared) {
       position = clock;
   if (onlyDeclared && !position)
     return;
-  for (ActionTermOp term : body.getOps<ActionTermOp>()) {
-    FailureOr<ActionForm> form = flattenAction(term.getAction());
+  for (Operation &op : llvm::make_early_inc_range(body)) {
+    if (!isa<ActionTermOp, ValueActionOp>(op))
+      continue;
+    Operation *term = &op;
+    Value action = term->getOperand(0);
+    FailureOr<ActionForm> form = flattenAction(action);
     if (failed(form) || llvm::all_of(form->units, [](const ActionUnit &unit) {
           return isa<ZeroOp>(unit.block) || unit.timeQ;
         }))
       continue;
     OpBuilder b(term);
-    Location loc = term.getLoc();
+    Location loc = term->getLoc();
     if (!position) {
       auto type = ClockType::get(b.getContext(), b.getI32Type(), 0);
       position =
@@ -268,9 +272,8 @@ void placeAtPosition(SchemeOp scheme, bool onlyDeclared) {
           TokenOp::create(b, loc, TokenType::get(b.getContext()), side);
       times.push_back(TimeOp::create(b, loc, time, position, {}, token));
     }
-    term.getActionMutable().assign(
-        AtOp::create(b, loc, term.getAction().getType(), term.getAction(),
-                     times[0], times[1]));
+    term->setOperand(0, AtOp::create(b, loc, action.getType(), action, times[0],
+                                     times[1]));
   }
 }
 

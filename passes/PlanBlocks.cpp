@@ -207,7 +207,8 @@ void cutRuns(ArrayRef<PlannedPair> pairs, PlannedBranch &out) {
 /// Gathers the pairs of one branch.
 class BranchPlanner {
 public:
-  explicit BranchPlanner(SchemePlan &plan) : plan(plan) {}
+  BranchPlanner(SchemePlan &plan, bool onValues)
+      : plan(plan), onValues(onValues) {}
 
   LogicalResult add(const ActionUnit &unit);
   FailureOr<PlannedBranch> finish();
@@ -218,6 +219,7 @@ private:
   Value inLog2(Value rate);
 
   SchemePlan &plan;
+  bool onValues;
   SmallVector<PlannedPair> pairs;
   llvm::SmallPtrSet<Operation *, 4> bases;
 };
@@ -240,7 +242,6 @@ LogicalResult BranchPlanner::addBases(const ActionUnit &unit) {
     pair.basis = basis;
     pair.lanes.assign(lanes.begin(), lanes.end());
     pair.first = lanes.front();
-    plan.keysActed = true;
     if (failed(addPair(std::move(pair))))
       return failure();
   }
@@ -259,9 +260,11 @@ LogicalResult BranchPlanner::addPair(PlannedPair pair) {
         plan.varies.of(pair.unit->timeK).has(VarySet::Head))
       plan.keysByHead = true;
   }
-  if (pair.kind != BlockKind::Zero && plan.whyRaw.empty())
-    plan.whyRaw = whyRaw(plan, pair);
-  plan.keysActed |= pair.acts() || pair.gainK != 1;
+  if (!onValues) {
+    if (pair.kind != BlockKind::Zero && plan.whyRaw.empty())
+      plan.whyRaw = whyRaw(plan, pair);
+    plan.keysActed |= pair.kind != BlockKind::Zero || pair.gainK != 1;
+  }
   pair.layer = layerOf(pairs, pair);
   pairs.push_back(std::move(pair));
   return success();
@@ -378,8 +381,9 @@ Value frequencyOf(const ActionUnit &unit) {
 }
 
 FailureOr<PlannedBranch> planBranch(SchemePlan &plan,
-                                    ArrayRef<const ActionUnit *> units) {
-  BranchPlanner planner(plan);
+                                    ArrayRef<const ActionUnit *> units,
+                                    bool onValues) {
+  BranchPlanner planner(plan, onValues);
   for (const ActionUnit *unit : units)
     if (failed(planner.add(*unit)))
       return failure();

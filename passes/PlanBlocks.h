@@ -64,9 +64,11 @@ using PlannedBranch = llvm::SmallVector<PlannedBlock>;
 
 struct SchemePlan;
 
-/// The blocks of these units; refuses what has no kernel.
+/// The blocks of these units; refuses what has no kernel. `onValues`: they act
+/// on values, and say nothing about cached keys.
 mlir::FailureOr<PlannedBranch>
-planBranch(SchemePlan &plan, llvm::ArrayRef<const ActionUnit *> units);
+planBranch(SchemePlan &plan, llvm::ArrayRef<const ActionUnit *> units,
+           bool onValues = false);
 
 } // namespace torsor
 

@@ -85,6 +85,35 @@ FailureOr<Value> ChoicePlanner::descend(llvm::DenseMap<Value, bool> chosen) {
 
 } // namespace
 
+/// Values are acted on whenever they are read: a cache holds them as they come.
+static LogicalResult planValueAction(SchemePlan &plan) {
+  FailureOr<ActionForm> form = flattenAction(plan.valueAction.getAction());
+  if (failed(form))
+    return failure();
+  plan.valueForm = std::move(*form);
+  if (plan.valueForm.width != plan.value)
+    return plan.valueAction.emitError("the action on values is ")
+           << plan.valueForm.width << " lanes wide, but a value is "
+           << plan.value;
+  SmallVector<const ActionUnit *> units;
+  for (const ActionUnit &unit : plan.valueForm.units) {
+    for (Operation *op : unit.within)
+      if (!isa<ProductOp>(op))
+        return noKernel(op->getLoc(), "values under the combinator '" +
+                                          op->getName().stripDialect() + "'");
+    if (!isa<ZeroOp, TurnOp, PlaneOp>(unit.block))
+      return noKernel(unit.block->getLoc(),
+                      "values under the block '" +
+                          unit.block->getName().stripDialect() + "'");
+    units.push_back(&unit);
+  }
+  FailureOr<PlannedBranch> blocks = planBranch(plan, units, true);
+  if (failed(blocks))
+    return failure();
+  plan.valueBlocks = std::move(*blocks);
+  return success();
+}
+
 LogicalResult planBlocks(SchemePlan &plan) {
   if (failed(expandChains(plan.action)))
     return failure();
@@ -106,7 +135,7 @@ LogicalResult planBlocks(SchemePlan &plan) {
     plan.keysActed = false;
   for (const PlannedBranch &branch : plan.branches)
     plan.blocks.append(branch.begin(), branch.end());
-  return success();
+  return plan.valueAction ? planValueAction(plan) : success();
 }
 
 } // namespace torsor

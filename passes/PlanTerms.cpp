@@ -101,7 +101,6 @@ Value Folder::scaled(Value value, double factor, int depth) {
 LogicalResult refuse(Operation &op) {
   Location loc = op.getLoc();
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case([&](ValueActionOp) { return noKernel(loc, "an action on values"); })
       .Case([&](EmbedOp) { return noKernel(loc, "an additive encoding"); })
       .Case([&](ReadoutOp readout) -> LogicalResult {
         if (readout.getKind() != ReadoutKind::Delta)
@@ -242,6 +241,7 @@ LogicalResult planTerms(SchemePlan &plan, int64_t headOption,
   for (Operation &op : scheme.getBody().front()) {
     llvm::TypeSwitch<Operation *>(&op)
         .Case([&](ActionTermOp term) { action = term.getAction(); })
+        .Case([&](ValueActionOp term) { plan.valueAction = term; })
         .Case([&](ScaleOp term) { scale = term.getOperand(); })
         .Case([&](SoftcapOp term) { softcap = term.getOperand(); })
         .Case([&](LogitOp term) { logit = term.getOperand(); })
@@ -276,6 +276,8 @@ LogicalResult planTerms(SchemePlan &plan, int64_t headOption,
 
   if (plan.divisor && plan.varies.of(plan.divisor).has(VarySet::Content))
     return noKernel(readoutLoc, "a divisor that reads contents");
+  if (plan.valueAction && added)
+    return noKernel(added.getLoc(), "a vector added to values that are acted on");
   if (added && failed(planValueRows(plan, added)))
     return failure();
   Folder fold(plan, biasLoc);

@@ -115,6 +115,10 @@ struct SchemePlan {
   llvm::SmallVector<PlannedBranch> branches;
   mlir::Value branchNumber;
   PlannedBranch blocks;
+  /// What acts on values, undone by the query on the output.
+  ValueActionOp valueAction;
+  ActionForm valueForm;
+  PlannedBranch valueBlocks;
   llvm::SmallVector<PlannedScan> scans;
   /// The key side differs between the query heads of a group: keys are packed
   /// and acted on once for each head.

@@ -292,4 +292,19 @@ void emitAction(Emitter &e, int64_t lanes, const Action &action,
   emitLaneGains(around, tables, place, action.width, acted, to);
 }
 
+void emitValueAction(Emitter &e, int64_t lanes, ArrayRef<BlockAttr> blocks,
+                     int64_t width, function_ref<Num(int64_t)> time,
+                     const TableReader &tables, const Place &place, bool undo,
+                     Pointer from, Pointer to) {
+  // exp(-s X) on the output: isometries, so it is the time that changes sign.
+  auto back = [&](int64_t slot) {
+    Num now = time(slot);
+    return e.convert(e.index(0), now.type()) - now;
+  };
+  Action action = {blocks, undo, width, time, Num()};
+  if (undo)
+    action.time = back;
+  emitAction(e, lanes, action, tables, place, from, to);
+}
+
 } // namespace torsor

@@ -43,6 +43,14 @@ void emitAction(Emitter &e, int64_t lanes, const Action &action,
                 const TableReader &tables, const Place &place, Pointer from,
                 Pointer to);
 
+/// Acts on a row of v with `value_blocks` at the key's times and writes it to
+/// `to`; with `undo` on a row of the output, in place, at the query's.
+void emitValueAction(Emitter &e, int64_t lanes,
+                     llvm::ArrayRef<BlockAttr> blocks, int64_t width,
+                     llvm::function_ref<Num(int64_t)> time,
+                     const TableReader &tables, const Place &place, bool undo,
+                     Pointer from, Pointer to);
+
 /// Whether the keys of a call have the action behind them: cached keys of a
 /// contract that stores them so.
 Num emitKeysActed(Emitter &e, const Kernel &kernel, const Call &call,

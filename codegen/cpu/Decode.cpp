@@ -221,7 +221,7 @@ void Decode::emitBlock(const Call &call, const TileContext &c,
   Num end = min(seen.end, (number + 1) * layout.keys);
   Num isActed = emitKeysActed(e, kernel, call, blocks);
   DecodeSplit split = {e, tile, scratchAt, scratch, blocks, indices,
-                       k, v,    isActed,   begin,   end};
+                       k, v,    isActed,   begin,   end,     layout.forms.values};
   e.when(begin < end, [&] {
     split.emitAddresses(c);
     e.loop(begin, end, decodeChunk, [&](Num at) {

@@ -20,15 +20,21 @@ struct DecodeSplit {
   Tensor k, v;
   Num isActed;
   Num begin, end; // keys, by number within the run
+  llvm::ArrayRef<BlockAttr> valueBlocks = {}; // what acts on v
 
   /// Writes the addresses of the rows of k and v, from those of `begin` to
   /// those of the chunk behind `end`; the last key stands for those behind it.
   void emitAddresses(const TileContext &c) const;
   /// Row `number` of the split.
   Pointer keyRow(Num number) const { return rowAt(at.keyRows, k, number); }
-  Pointer valueRow(Num number) const { return rowAt(at.valueRows, v, number); }
+  Pointer valueRow(Num number) const {
+    Pointer row = rowAt(at.valueRows, v, number);
+    return valueBlocks.empty() ? row : row.as(e.f32);
+  }
 
 private:
+  /// Acts on the rows of v; their addresses are then those of the scratch.
+  void emitActedValues(const TileContext &c) const;
   Pointer rowAt(int64_t list, const Tensor &tensor, Num number) const {
     Num address = scratch.bytes(list).as(e.pointer).load(number);
     return {address, tensor.data.element};

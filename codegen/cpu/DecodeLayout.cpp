@@ -50,6 +50,8 @@ DecodeScratch::DecodeScratch(const TileLayout &layout)
   formBytes = layout.rows * queryWidth * 4;
   queries = take(formBytes * int64_t(layout.forms.queries.size()));
   anchors = take(layout.anchors * 8);
+  actedValues =
+      take(layout.forms.values.empty() ? 0 : layout.keys * layout.value * 4);
   merged = layout.forms.isOne() ? 0 : take(layout.rows * decodeChunk * 4);
   sums = take(decodeRows * layout.lanes * layout.lanes * 4);
   keys = take(decodeChunk * layout.head * 4);

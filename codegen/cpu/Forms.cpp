@@ -49,6 +49,9 @@ static int64_t numberOf(SmallVectorImpl<Forms::Blocks> &forms,
 }
 
 Forms::Forms(AttentionOp op) {
+  if (auto blocks = op->getAttrOfType<ArrayAttr>("value_blocks"))
+    for (BlockAttr block : blocks.getAsRange<BlockAttr>())
+      values.push_back(block);
   if (op.getBranches().size() <= 1) {
     Blocks blocks;
     if (!op.getBranches().empty())

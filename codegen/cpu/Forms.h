@@ -18,6 +18,9 @@ struct Forms {
   llvm::SmallVector<Blocks> queries, keys;
   llvm::SmallVector<Branch> branches;
 
+  /// What acts on v, undone by the query on the output (`value_blocks`).
+  Blocks values;
+
   bool isOne() const { return branches.size() == 1; }
 };
 

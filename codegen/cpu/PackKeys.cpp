@@ -234,10 +234,22 @@ void emitPackValues(const TileContext &c, const Tensor &v, Num begin, Num end) {
       vector = e.insert(vector, e.convert(row.load(column + n), e.f32), n);
     return vector;
   };
+  Pointer acted;
+  if (!c.layout.forms.values.empty())
+    acted = frameSlots(e, e.f32, width);
   e.loop(begin, end, 1, [&](Num number) {
     KeySlot slot = locateKey(e, c.tables.call, c.place.sequence, number);
     Pointer row = v.data + (slot.row * strides[0] + c.place.group * strides[1] +
                             slot.slot * strides[2]);
+    if (ArrayRef<BlockAttr> blocks = c.layout.forms.values; !blocks.empty()) {
+      auto time = [&](int64_t slot) {
+        return loadSlot(e, c.columnSlots[slot], number, 1,
+                        c.layout.columnSlots[slot]);
+      };
+      emitValueAction(e, lanes, blocks, width, time, c.tables, c.place, false,
+                      row, acted);
+      row = acted;
+    }
     for (const ValuePanels &panels : c.layout.valuePanels)
       for (int64_t p = 0; p < panels.count; ++p) {
         int64_t vector = panels.first + p * panels.vectors;

@@ -222,6 +222,12 @@ void emitResultRow(const TileContext &c, const Place &place, Pointer from,
   RowEnd end = op.getLinear() ? emitLinearEnd(c, place, maximum, sum)
                               : emitRowEnd(e, c.target(), maximum, sum, sink,
                                            place.index < 0);
+  if (ArrayRef<BlockAttr> blocks = c.layout.forms.values; !blocks.empty()) {
+    Nums slots = emitSlots(op.getRows(), c.tables, place, false, true);
+    auto time = [&](int64_t slot) { return slots[slot]; };
+    emitValueAction(e, lanes, blocks, width, time, c.tables, place, true, from,
+                    from);
+  }
   Pointer to = o.data + (place.row * o.stride(0) + place.head * o.stride(1) +
                          place.token * o.stride(2));
   // A factor of 0 stands for a row without keys, whatever its sums hold.

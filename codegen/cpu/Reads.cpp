@@ -80,6 +80,10 @@ std::vector<uint8_t> readsOf(const Kernel &kernel, AttentionOp op) {
         bits[block.getT()] |= block.getKeys() == KeyPlace::Cached
                                   ? TORSOR_READS_FRESH
                                   : TORSOR_READS_KEY;
+  if (auto blocks = op->getAttrOfType<ArrayAttr>("value_blocks"))
+    for (auto block : blocks.getAsRange<BlockAttr>())
+      if (block.acts())
+        bits[block.getT()] |= TORSOR_READS_KEY;
   for (Region *region : {&op.getBranch(), &op.getInit(), &op.getPath(),
                          &op.getLogit(), &op.getMask(), &op.getValueRow(),
                          &op.getTile()}) {

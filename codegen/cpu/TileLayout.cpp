@@ -25,6 +25,8 @@ static int64_t roundUp(int64_t value, int64_t unit) {
 }
 
 static bool meetInPairs(AttentionOp op, const Target &target) {
+  if (op->hasAttr("value_blocks")) // acted on in f32
+    return false;
   // What fades needs the range and the digits of f32.
   for (ArrayAttr branch : op.getBranches().getAsRange<ArrayAttr>())
     for (BlockAttr block : branch.getAsRange<BlockAttr>())

@@ -332,11 +332,37 @@ std::vector<SchemeCase> planes() {
   };
 }
 
+std::vector<SchemeCase> valueActions() {
+  return {
+      {"value_turn",
+       [](int64_t d) {
+         int64_t e = d / 2 * 2;
+         return scheme("action split(" + rope(e) + ")" + rest(d, e) +
+                       " let a = split(sum p < V div 2: turn(0.9 / (p + 1))) "
+                       "value_action if V mod 2 == 0 then a else a + zero(1) "
+                       "sink 0.5 mask causal");
+       },
+       [](int64_t) { return Magnitude{0, 1}; }, nothing},
+      {"value_turn_by_head",
+       [](int64_t d) {
+         return scheme("head " + text(d) +
+                       " param w: f32[H] in -1 .. 1 let a = adjacent(sum p < V "
+                       "div 2: turn(w[h])) value_action if V mod 2 == 0 then a "
+                       "else a + zero(1) mask last(50)");
+       },
+       plain,
+       [](Problem &problem, Random &random) {
+         addParam(problem, "w", {problem.heads}, -1, 1, random);
+       }},
+  };
+}
+
 } // namespace
 
 std::vector<SchemeCase> actionCases() {
   std::vector<SchemeCase> all = frequencies();
-  for (auto list : {runningClocks(), regions(), fading(), planes()})
+  for (auto list :
+       {runningClocks(), regions(), fading(), planes(), valueActions()})
     all.insert(all.end(), list.begin(), list.end());
   return all;
 }

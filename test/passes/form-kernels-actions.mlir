@@ -93,3 +93,18 @@ torsor.scheme @running head(2) {
   %b = arith.subf %s, %t : f64
   torsor.bias %b
 }
+
+// -----
+
+// Values turn when they are read, and the output turns back.
+
+// CHECK-LABEL: func.func @value.prefill
+// CHECK: value_blocks = [#torsor.block<kind = turn, lanes = <0, 1, 1 x 1>, rates = 0, s = 0, t = 0>]
+// CHECK-LABEL: func.func @value.append
+// CHECK: blocks []
+torsor.scheme @value head(2) {
+  %f = arith.constant dense<0.5> : tensor<1xf64>
+  %r = torsor.turn %f : tensor<1xf64> -> !torsor.action<2>
+  %a = torsor.adjacent %r : !torsor.action<2>
+  torsor.value_action %a : !torsor.action<2>
+}

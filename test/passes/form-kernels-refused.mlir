@@ -59,13 +59,27 @@ torsor.scheme @fading_region head(2) {
 
 // -----
 
-torsor.scheme @terms head(2) {
-  %z = torsor.zero : !torsor.action<2>
-  // expected-error@+1 {{no kernel for this yet: an action on values}}
-  torsor.value_action %z : !torsor.action<2>
-  %v = arith.constant dense<0.5> : tensor<2xf64>
-  // expected-error@+1 {{no kernel for this yet: an additive encoding}}
-  torsor.embed %v : tensor<2xf64>
+torsor.scheme @value_basis head(2) {
+  %p = torsor.param "p" ["2", "2"] orthogonal : tensor<2x2xf32>
+  %f = arith.constant dense<0.5> : tensor<1xf64>
+  %r = torsor.turn %f : tensor<1xf64> -> !torsor.action<2>
+  %a = torsor.adjacent %r : !torsor.action<2>
+  // expected-error@+1 {{no kernel for this yet: values under the combinator 'basis'}}
+  %b = torsor.basis %a columns %p : !torsor.action<2>, tensor<2x2xf32> -> !torsor.action<2>
+  torsor.value_action %b : !torsor.action<2>
+}
+
+// -----
+
+// A basis must be orthogonal so far.
+torsor.scheme @conditioned head(2) {
+  %p = torsor.param "p" ["2", "2"] condition 10.0 : tensor<2x2xf32>
+  %f = arith.constant dense<0.5> : tensor<1xf64>
+  %r = torsor.turn %f : tensor<1xf64> -> !torsor.action<2>
+  %a = torsor.adjacent %r : !torsor.action<2>
+  // expected-error@+1 {{no kernel for this yet: a basis that is not orthogonal}}
+  %b = torsor.basis %a columns %p : !torsor.action<2>, tensor<2x2xf32> -> !torsor.action<2>
+  torsor.action %b : !torsor.action<2>
 }
 
 // -----
