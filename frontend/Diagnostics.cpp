@@ -3,6 +3,7 @@
 #include "frontend/Diagnostics.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/ConvertUTF.h"
 
 #include <algorithm>
 #include <tuple>
@@ -131,10 +132,30 @@ static unsigned countCharacters(llvm::StringRef text) {
   }));
 }
 
+/// Control characters and bytes that are no UTF-8 could take a terminal over:
+/// each byte of them is shown as a question mark.
+static std::string makeHarmless(llvm::StringRef text) {
+  std::string out = text.str();
+  for (size_t at = 0; at < out.size();) {
+    auto *bytes = reinterpret_cast<const llvm::UTF8 *>(out.data());
+    unsigned length = llvm::getNumBytesForUTF8(bytes[at]);
+    bool legal = at + length <= out.size() &&
+                 llvm::isLegalUTF8Sequence(bytes + at, bytes + at + length);
+    bool control = bytes[at] < 0x20 || bytes[at] == 0x7F ||
+                   (legal && bytes[at] == 0xC2 && bytes[at + 1] < 0xA0);
+    size_t count = legal ? length : 1;
+    if (!legal || (control && bytes[at] != '\t' && bytes[at] != '\n'))
+      std::fill_n(out.begin() + at, count, '?');
+    at += count;
+  }
+  return out;
+}
+
 /// The source line with a caret range below it. Tabs before the caret are kept,
 /// so that it stands below its character whatever their width.
 static void printCaret(std::string &out, const DiagnosticPlace &place) {
-  llvm::StringRef line = place.lineText;
+  std::string harmless = makeHarmless(place.lineText);
+  llvm::StringRef line = harmless;
   out += line;
   out += '\n';
   size_t begin = std::min<size_t>(place.column - 1, line.size());
@@ -154,14 +175,14 @@ static void printCaret(std::string &out, const DiagnosticPlace &place) {
 static void printOne(std::string &out, const Diagnostic &diagnostic) {
   const DiagnosticPlace &place = diagnostic.place;
   if (!place.file.empty()) {
-    out += place.file + ":";
+    out += makeHarmless(place.file) + ":";
     if (place.line)
       out +=
           std::to_string(place.line) + ":" + std::to_string(place.column) + ":";
     out += " ";
   }
   out += getLevelName(diagnostic.level);
-  out += ": " + diagnostic.text;
+  out += ": " + makeHarmless(diagnostic.text);
   if (!diagnostic.id.empty())
     out += " [" + diagnostic.id + "]";
   out += '\n';

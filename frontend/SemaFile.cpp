@@ -72,7 +72,7 @@ void Sema::loadImport(const Import &import, const SourceFile &from,
   std::string real;
   if (import.path.ends_with(".torsor") && !import.path.contains('\0') &&
       !llvm::sys::path::is_absolute(import.path) &&
-      !llvm::sys::fs::is_directory(path))
+      llvm::sys::fs::is_regular_file(path))
     real = getRealPath(path);
   auto text = llvm::MemoryBuffer::getFile(real, /*IsText=*/false,
                                           /*RequiresNullTerminator=*/false);

@@ -12,6 +12,8 @@
 
 using namespace torsor;
 
+static constexpr size_t largestFile = size_t(256) << 20;
+
 bool torsor::readWholeFile(const std::string &path, std::string &bytes,
                            std::string &error) {
   int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -30,6 +32,11 @@ bool torsor::readWholeFile(const std::string &path, std::string &bytes,
       continue;
     if (n < 0) {
       error = std::strerror(errno);
+      close(file);
+      return false;
+    }
+    if (bytes.size() > largestFile) { // as /dev/zero, which has no end
+      error = "more than 256 MiB";
       close(file);
       return false;
     }

@@ -9,7 +9,8 @@
 
 namespace torsor {
 
-/// Reads a file. False: `error` says why, without the file's name.
+/// Reads a file of at most 256 MiB. False: `error` says why, without the file's
+/// name.
 bool readWholeFile(const std::string &path, std::string &bytes,
                    std::string &error);
 

@@ -58,6 +58,16 @@ TEST(Diagnostics, CarriageReturnIsNoPartOfTheLine) {
   EXPECT_EQ(list.print(), "x.torsor:2:1: error: e [x]\ncd\n^~\n");
 }
 
+// A file must not move the cursor or colour the terminal of who reads about it.
+TEST(Diagnostics, ControlCharactersAreNotSentToTheTerminal) {
+  auto file = makeSource("a \x1B[31m \xFF\xC2\x9B \xE2\x82 b\n", "\x1B.torsor");
+  DiagnosticList list;
+  list.error(at(file, 15, 16), "char", "e \x07");
+  EXPECT_EQ(list.print(), "?.torsor:1:16: error: e ? [char]\n"
+                          "a ?[31m ??? ?? b\n"
+                          "               ^\n");
+}
+
 TEST(Diagnostics, SortedByPlaceThenByReport) {
   auto file = makeSource("abc\ndef\n");
   DiagnosticList list;

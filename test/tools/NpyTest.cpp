@@ -5,8 +5,11 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <limits>
+#include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace torsor;
@@ -138,6 +141,45 @@ TEST(Npy, MissingFile) {
   EXPECT_EQ(error, "'no/such/file.npy': No such file or directory");
   EXPECT_FALSE(writeNpy("no/such/file.npy", Array(TORSOR_F32, {1}), error));
   EXPECT_EQ(error, "'no/such/file.npy': No such file or directory");
+}
+
+// A device is no file to be replaced: who writes to /dev/null keeps it.
+TEST(Npy, LinksPipesAndDevicesStay) {
+  namespace fs = std::filesystem;
+  std::string folder = testing::TempDir() + "torsor-npy-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  std::string target = folder + "/target.npy", link = folder + "/link.npy",
+              pipe = folder + "/pipe";
+  Array one(TORSOR_F32, {1}), read;
+  std::string error;
+  ASSERT_TRUE(writeNpy(target, one, error)) << error;
+  fs::create_symlink("target.npy", link);
+  one.set(0, 3);
+  ASSERT_TRUE(writeNpy(link, one, error)) << error;
+  EXPECT_TRUE(fs::is_symlink(link));
+  ASSERT_TRUE(readNpy(target, read, error)) << error;
+  EXPECT_EQ(read.at(0), 3);
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::thread reader([&] {
+    std::string unread;
+    EXPECT_TRUE(readNpy(pipe, read, unread)) << unread;
+  });
+  one.set(0, 5);
+  EXPECT_TRUE(writeNpy(pipe, one, error)) << error;
+  reader.join();
+  EXPECT_EQ(read.at(0), 5);
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_FALSE(writeNpy("/dev/full", one, error));
+  EXPECT_NE(error.find("No space left"), std::string::npos) << error;
+  EXPECT_FALSE(fs::is_regular_file("/dev/full"));
+  fs::remove_all(folder);
+}
+
+TEST(Npy, WhatHasNoEndIsNoArray) {
+  Array array;
+  std::string error;
+  EXPECT_FALSE(readNpy("/dev/zero", array, error));
+  EXPECT_EQ(error, "'/dev/zero': this is not a .npy file");
 }
 
 TEST(Npy, UnsignedMayStandForBf16) {

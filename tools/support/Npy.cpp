@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -192,8 +193,12 @@ bool torsor::readNpy(const std::string &path, Array &array, std::string &error,
   }
   std::string bytes;
   std::vector<char> chunk(1 << 20);
-  while (size_t n = std::fread(chunk.data(), 1, chunk.size(), file))
+  while (size_t n = std::fread(chunk.data(), 1, chunk.size(), file)) {
     bytes.append(chunk.data(), n);
+    // What is no array may have no end, as /dev/zero.
+    if (bytes.size() >= 6 && bytes.compare(0, 6, "\x93NUMPY") != 0)
+      break;
+  }
   bool failed = std::ferror(file);
   int code = errno;
   std::fclose(file);
@@ -250,6 +255,18 @@ static std::string formatHeader(const Array &array) {
   return header + '\n';
 }
 
+/// A file is replaced whole or not at all, where a link leads if it is one.
+/// Pipes and devices are written to.
+static std::string findFile(const std::string &path, bool &isFile) {
+  std::error_code error;
+  std::filesystem::path target = path;
+  if (std::filesystem::exists(path, error)) {
+    target = std::filesystem::canonical(path, error);
+    isFile = std::filesystem::is_regular_file(target, error);
+  }
+  return error ? path : target.string();
+}
+
 bool torsor::writeNpy(const std::string &path, const Array &array,
                       std::string &error) {
   std::string header = formatHeader(array);
@@ -257,7 +274,10 @@ bool torsor::writeNpy(const std::string &path, const Array &array,
   start += static_cast<char>(header.size() & 255);
   start += static_cast<char>(header.size() >> 8);
   start += header;
-  std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
+  bool isFile = true;
+  std::string target = findFile(path, isFile);
+  std::string temporary =
+      isFile ? fmt::format("{}.{}.tmp", target, getpid()) : target;
   std::FILE *file = std::fopen(temporary.c_str(), "wb");
   bool done = file != nullptr;
   if (file) {
@@ -265,11 +285,12 @@ bool torsor::writeNpy(const std::string &path, const Array &array,
     done = std::fwrite(start.data(), 1, start.size(), file) == start.size() &&
            std::fwrite(array.data(), 1, size, file) == size;
     done &= std::fclose(file) == 0;
-    done = done && std::rename(temporary.c_str(), path.c_str()) == 0;
+    done = done &&
+           (!isFile || std::rename(temporary.c_str(), target.c_str()) == 0);
   }
   if (!done) {
     error = fmt::format("'{}': {}", path, std::strerror(errno));
-    if (file)
+    if (file && isFile)
       std::remove(temporary.c_str());
   }
   return done;

@@ -38,11 +38,14 @@ private:
   throw Failure(exitInternal, text);
 }
 
-/// Throws what a call of the C interface reports; `what` begins the message.
+/// Throws what a call of the C interface reports; `what` begins the message,
+/// unless that begins so itself.
 inline void checkStatus(torsor_status status, const std::string &what) {
   if (status == TORSOR_OK)
     return;
-  std::string text = what + ": " + torsor_error();
+  std::string text = torsor_error();
+  if (text.compare(0, what.size() + 1, what + ":") != 0)
+    text = what + ": " + text;
   // `invalid` is a wrong call, and the calls are ours.
   if (status == TORSOR_INTERNAL || status == TORSOR_INVALID)
     failInternal(text);
