@@ -2,6 +2,9 @@
 // From a problem of the reference to a call of the C interface.
 #include "test/e2e/KernelCall.h"
 
+#include <cstdlib>
+#include <cstring>
+
 namespace torsor::test {
 
 /// One compiler without a cache on disk, for the whole program.
@@ -17,6 +20,24 @@ static torsor_compiler *compiler(std::string &error) {
   if (!made)
     error = "the compiler cannot be created";
   return made;
+}
+
+/// In a program with a sanitizer's runtime, kernels are checked as well. The
+/// variable is for one that has it preloaded. Not with bf16: the checks part
+/// a conversion from its store, and LLVM then calls a function of libgcc that
+/// this lacks.
+static uint32_t sanitizerFlags(torsor_dtype dtype) {
+  if (dtype == TORSOR_BF16)
+    return 0;
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  return TORSOR_ADDRESS_SANITIZER;
+#elif __has_feature(thread_sanitizer)
+  return TORSOR_THREAD_SANITIZER;
+#endif
+#endif
+  const char *name = std::getenv("TORSOR_SANITIZE");
+  return name && !std::strcmp(name, "address") ? TORSOR_ADDRESS_SANITIZER : 0;
 }
 
 static torsor_library *compileLibrary(const std::string &source,
@@ -36,7 +57,8 @@ static torsor_library *compileLibrary(const std::string &source,
   compile.head = options.head;
   compile.value = options.value;
   compile.dtype = options.dtype;
-  compile.flags = options.f32Reference ? TORSOR_F32_REFERENCE : 0;
+  compile.flags = (options.f32Reference ? TORSOR_F32_REFERENCE : 0) |
+                  sanitizerFlags(options.dtype);
   compile.target = options.target.empty() ? nullptr : options.target.c_str();
   torsor_diagnostics *diagnostics = nullptr;
   torsor_library *library = nullptr;

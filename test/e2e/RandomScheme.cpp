@@ -101,7 +101,15 @@ Expression drawReal(Random &random, int depth) {
       return {"max({}, " + decimal(random, -3, 0) + ")", false, {inner()}};
     }
   }
-  switch (random.between(0, 9)) {
+  switch (random.between(0, 13)) {
+  case 10:
+    return leaf("seen[h, i, j]", false);
+  case 11:
+    return leaf("(-0.5 * age(fade))", false);
+  case 12:
+    return leaf("(0.2 * dot(q[i], rows[clamp(i - j, 0, 9)]))", false);
+  case 13:
+    return leaf("(sum l in j + 1 .. i: -0.05 * step[l])", false);
   case 0:
     return leaf("(-0.07 * age)", false);
   case 1:
@@ -125,6 +133,61 @@ Expression drawReal(Random &random, int depth) {
   }
 }
 
+/// Turns of `pairs` pairs: constants, a param, by head, or by the length.
+std::string drawTurns(Random &random, int64_t pairs) {
+  std::string count = number(pairs), lanes = number(2 * pairs);
+  double kind = random.uniform(0, 1);
+  auto list = [&](const std::string &first) {
+    return "rotation([for p < " + count + ": " + first + " * 0.7 ^ p])";
+  };
+  if (kind < 0.1)
+    return list("f[p mod 4]");
+  if (kind < 0.15)
+    return list("(0.3 + 0.1 * h)");
+  if (pairs > 1 && kind < 0.25)
+    return "rotation(dynamic_ntk(spectrum(" + lanes +
+           ", base = 10_000), factor = 2, trained = 32, length = N))";
+  if (pairs == 1 || kind < 0.5)
+    return list(decimal(random, -2, 2));
+  return "rope(" + lanes + ", base = 10_000)";
+}
+
+/// A block of an even number of lanes that `causal` keeps bounded.
+std::string drawFading(Random &random, int64_t lanes) {
+  std::string rate = decimal(random, 0, 0.2);
+  switch (random.between(0, 3)) {
+  case 0:
+    return "decay(" + number(lanes) + ", rate = " + rate + ")";
+  case 1:
+    return "adjacent(" + drawTurns(random, lanes / 2) + " * decay(" +
+           number(lanes) + ", rate = " + rate + "))";
+  case 2:
+    return "jordan(decay(" + number(lanes / 2) + ", rate = " + rate +
+           "), order = 2, couple = 0.02)";
+  default:
+    return "split(jordan(turn(" + decimal(random, -1, 1) +
+           ") * decay(2, rate = " + rate + "), order = " + number(lanes / 2) +
+           ", couple = 0.02))";
+  }
+}
+
+/// One of two actions, by distance or by document.
+std::string drawRegion(Random &random, int64_t lanes) {
+  std::string turned = "split(" + drawTurns(random, lanes / 2) + ")";
+  std::string w = number(random.between(1, 60));
+  switch (random.between(0, 2)) {
+  case 0:
+    return "(if age < " + w + " then " + turned + " else " + turned +
+           " at (q = " + w + ", k = 0))";
+  case 1:
+    return "(if doc[i] == doc[j] then " + turned + " else zero(" +
+           number(lanes) + "))";
+  default:
+    return "(if i - j < " + w + " then " + turned + " else split(" +
+           drawTurns(random, lanes / 2) + "))";
+  }
+}
+
 /// Actions on `width` lanes, laid side by side.
 std::string drawAction(Random &random, int64_t width) {
   std::string result;
@@ -134,13 +197,19 @@ std::string drawAction(Random &random, int64_t width) {
     if (lanes >= 2 && random.chance(0.85)) {
       int64_t pairs = lanes / 2;
       lanes = 2 * pairs;
-      std::string turned = pairs == 1 || random.chance(0.3)
-                               ? "rotation([for p < " + number(pairs) + ": " +
-                                     decimal(random, -2, 2) + " * 0.7 ^ p])"
-                               : "rope(" + number(lanes) + ", base = 10_000)";
+      std::string turned = drawTurns(random, pairs);
       if (random.chance(0.2))
         turned += " + zero(2)", lanes += 2;
       part = (random.chance(0.5) ? "split(" : "adjacent(") + turned + ")";
+      if (random.chance(0.2)) {
+        const char *clocks[] = {"row", "stamp", "(q = s - 3, k = t)",
+                                "(q = 2 * s, k = row[j])"};
+        part = "(" + part + " at " + clocks[random.between(0, 3)] + ")";
+      } else if (random.chance(0.08)) {
+        part = drawFading(random, lanes);
+      } else if (random.chance(0.08)) {
+        part = drawRegion(random, lanes);
+      }
       if (random.chance(0.25))
         part = "gain(" + part + ", by = 1.125)";
     }
@@ -160,8 +229,16 @@ bool reads(const std::string &text, const char *name) {
 
 std::string RandomScheme::source() const {
   std::string clauses;
+  if (!norm.empty())
+    clauses += "  norm   " + norm + "\n";
   if (!action.empty())
     clauses += "  action " + action + "\n";
+  if (!valueAction.empty())
+    clauses += "  value_action " + valueAction + "\n";
+  if (!valueBias.empty())
+    clauses += "  value_bias " + valueBias + "\n";
+  if (!logit.empty())
+    clauses += "  logit  " + logit + "\n";
   if (!scale.empty())
     clauses += "  scale  " + scale + "\n";
   if (!softcap.empty())
@@ -173,16 +250,32 @@ std::string RandomScheme::source() const {
     clauses += "  sink   " + sink + "\n";
   std::string result = "torsor 1\nscheme x {\n  head   " + number(head) +
                        "\n  value  " + number(value) + "\n";
-  const std::pair<const char *, const char *> declarations[] = {
+  if (reads(clauses, "row"))
+    result += "  clock  row\n";
+  if (reads(clauses, "stamp"))
+    result += "  clock  stamp: f64 in 0 .. 1e6\n";
+  std::string values = number(value);
+  const std::pair<const char *, std::string> declarations[] = {
       {"doc[", "  input  doc: i32 per token in 0 .. 7\n"},
       {"gate[", "  input  gate: f32[H] per token in -2 .. 2\n"},
       {"few", "  input  few: i32 per sequence in 0 .. 50\n"},
       {"w[h]", "  param  w: f32[H] in -1 .. 1\n"},
-      {"table[", "  param  table: f32[*] in -1 .. 1\n"}};
-  for (auto [name, declaration] : declarations)
-    if (reads(clauses, name))
+      {"table[", "  param  table: f32[*] in -1 .. 1\n"},
+      {"f[p", "  param  f: f32[4] in -2 .. 2\n"},
+      {"wq", "  param  wq: f32[D] in 0.5 .. 2\n"},
+      {"wk", "  param  wk: f32[D] in 0.5 .. 2\n"},
+      {"rows[", "  param  rows: f32[10, D] in -1 .. 1\n"},
+      {"extra[", "  param  extra: f32[10, " + values + "] in -1 .. 1\n"},
+      {"seen[", "  input  seen: f32[H, *, *] per call in -1 .. 1\n"},
+      {"step[", "  input  step: f32 per token in 0 .. 0.5\n"}};
+  // A clock that runs reads an input of its own.
+  std::string running;
+  if (reads(clauses, "(fade)"))
+    running = "  clock  fade = sum l <= j: step[l]\n";
+  for (const auto &[name, declaration] : declarations)
+    if (reads(clauses + running, name))
       result += declaration;
-  return result + clauses + "}\n";
+  return result + running + clauses + "}\n";
 }
 
 Magnitude RandomScheme::magnitude(int64_t keys) const {
@@ -190,6 +283,10 @@ Magnitude RandomScheme::magnitude(int64_t keys) const {
   // and 4 at a million; every leaf of a bias is at most 0.1 |age| + 2 and a
   // bias of depth 3 has at most 8 of them.
   double gain = reads(action, "gain(") ? 1.125 * 1.125 : 1;
+  if (reads(norm, "rms")) // |q| is sqrt(D) times the weight then
+    gain *= reads(norm, "wq") ? 4 * 3.1 : 3.1;
+  if (reads(action, "jordan")) // (couple age)^d / d! exp(-rate age)
+    gain *= std::exp(0.02 * double(keys));
   double factor = scale.empty()           ? 1 / std::sqrt(double(head))
                   : reads(scale, "log_n") ? 4 / std::sqrt(double(head))
                   : reads(scale, "w[h]")  ? 1.5 / std::sqrt(double(head))
@@ -197,30 +294,25 @@ Magnitude RandomScheme::magnitude(int64_t keys) const {
   return {gain * factor, 8 * (0.1 * double(keys) + 2) + 4};
 }
 
-void RandomScheme::fill(Problem &problem, Random &random) const {
-  std::string text = source();
-  if (reads(text, "doc["))
-    addPerToken(problem, "doc", {}, true,
-                [&](int64_t, int64_t) { return double(random.between(0, 7)); });
-  if (reads(text, "gate["))
-    addPerToken(problem, "gate", {problem.heads}, false,
-                [&](int64_t, int64_t) { return random.uniform(-2, 2); });
-  auto values = [&](int64_t count, double low, double high) {
-    std::vector<double> data;
-    for (int64_t n = 0; n < count; ++n)
-      data.push_back(random.uniform(low, high));
-    return HostArray::of({count}, data);
-  };
-  if (reads(text, "few")) {
-    std::vector<int64_t> few;
-    for (size_t n = 0; n < problem.sequences.size(); ++n)
-      few.push_back(random.between(0, 50));
-    addValue(problem, "few", HostArray::of({int64_t(few.size())}, few));
+/// Clauses that few schemes have.
+static void drawExtras(RandomScheme &scheme, Random &random) {
+  if (random.chance(0.12)) {
+    const char *norms[] = {"l2", "rms(eps = 1e-6)",
+                           "rms(q = wq, k = wk, eps = 1e-6)"};
+    scheme.norm = norms[random.between(0, 2)];
   }
-  if (reads(text, "w[h]"))
-    addValue(problem, "w", values(problem.heads, -1, 1));
-  if (reads(text, "table["))
-    addValue(problem, "table", values(random.between(1, 60), -1, 1));
+  if (random.chance(0.06))
+    scheme.valueBias = "extra[clamp(i - j, 0, 9)]";
+  if (scheme.value % 2 == 0 && random.chance(0.06))
+    scheme.valueAction = "split(" + drawTurns(random, scheme.value / 2) + ")";
+  if (random.chance(0.06)) {
+    scheme.scale.clear();
+    scheme.softcap.clear();
+    scheme.bias.clear();
+    scheme.logit = random.chance(0.5) ? "0.5 * score - 0.02 * age"
+                                      : "2 * tanh(0.3 * score + 0.1)";
+  }
+  scheme.f32Reference = random.chance(0.1);
 }
 
 RandomScheme drawScheme(Random &random) {
@@ -248,6 +340,9 @@ RandomScheme drawScheme(Random &random) {
   scheme.mask = random.chance(0.25)
                     ? leaf("causal", true)
                     : drawTruth(random, int(random.between(0, 3)));
+  if (reads(scheme.action, "decay("))
+    scheme.mask = {"(causal and {})", true, {scheme.mask}};
+  drawExtras(scheme, random);
   return scheme;
 }
 
@@ -263,12 +358,21 @@ ShapeCase drawShape(Random &random) {
                                            : random.between(0, 60);
     shape.lengths.push_back({queries, keys});
   }
-  shape.layout = Layout(random.between(0, 2));
+  shape.layout = Layout(random.between(0, 3));
   shape.ragged = random.chance(0.4);
   shape.firstKey = random.chance(0.3) ? random.between(1, 100000) : 0;
   shape.threads = random.chance(0.3) ? 2 : 1;
-  shape.op = random.chance(0.7) ? TORSOR_ATTEND : TORSOR_PREFILL;
-  shape.appended = random.chance(0.3) ? random.between(1, 40) : 0;
+  shape.op = random.chance(0.6)   ? TORSOR_ATTEND
+             : random.chance(0.7) ? TORSOR_PREFILL
+                                  : TORSOR_STEP;
+  shape.appended =
+      shape.op == TORSOR_STEP || random.chance(0.3) ? random.between(1, 40) : 0;
+  if (shape.op == TORSOR_STEP) // which brings its queries' keys
+    for (auto &[queries, keys] : shape.lengths)
+      queries = std::min(queries, keys);
+  else if (random.chance(0.15))
+    shape.parts = random.between(1, 4);
+  shape.special = random.chance(0.08);
   return shape;
 }
 
@@ -297,7 +401,8 @@ std::vector<RandomScheme> smaller(const RandomScheme &scheme) {
   auto with = [&](auto change) {
     RandomScheme next = scheme;
     change(next);
-    if (next.source() != scheme.source() || next.dtype != scheme.dtype)
+    if (next.source() != scheme.source() || next.dtype != scheme.dtype ||
+        next.f32Reference != scheme.f32Reference)
       all.push_back(next);
   };
   with([](RandomScheme &s) { s.action.clear(); });
@@ -305,6 +410,11 @@ std::vector<RandomScheme> smaller(const RandomScheme &scheme) {
   with([](RandomScheme &s) { s.softcap.clear(); });
   with([](RandomScheme &s) { s.sink.clear(); });
   with([](RandomScheme &s) { s.scale.clear(); });
+  with([](RandomScheme &s) { s.norm.clear(); });
+  with([](RandomScheme &s) { s.valueAction.clear(); });
+  with([](RandomScheme &s) { s.valueBias.clear(); });
+  with([](RandomScheme &s) { s.logit.clear(); });
+  with([](RandomScheme &s) { s.f32Reference = false; });
   with([](RandomScheme &s) { s.mask = leaf("all", true); });
   with([](RandomScheme &s) { s.mask = leaf("causal", true); });
   with([](RandomScheme &s) { s.dtype = TORSOR_F32; });
@@ -332,8 +442,14 @@ std::vector<ShapeCase> smaller(const ShapeCase &shape) {
   if (shape.lengths.size() > 1)
     for (size_t n = 0; n < shape.lengths.size(); ++n)
       with([&](ShapeCase &s) { s.lengths = {shape.lengths[n]}; });
-  if (shape.appended)
+  if (shape.op == TORSOR_STEP)
+    with([](ShapeCase &s) { s.op = TORSOR_ATTEND; });
+  else if (shape.appended)
     with([](ShapeCase &s) { s.appended = 0; });
+  if (shape.special)
+    with([](ShapeCase &s) { s.special = false; });
+  if (shape.parts)
+    with([](ShapeCase &s) { s.parts = 0; });
   if (shape.firstKey)
     with([](ShapeCase &s) { s.firstKey = 0; });
   if (shape.ragged)

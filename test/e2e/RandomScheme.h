@@ -26,11 +26,11 @@ struct RandomScheme {
   std::string action, scale, softcap, sink;
   std::vector<Expression> bias; ///< None or one.
   Expression mask;
+  std::string norm, valueAction, valueBias, logit;
+  bool f32Reference = false; ///< Phases as other libraries round them.
 
   std::string source() const;
   Magnitude magnitude(int64_t keys) const;
-  /// Gives what the text reads.
-  void fill(Problem &problem, Random &random) const;
 };
 
 RandomScheme drawScheme(Random &random);

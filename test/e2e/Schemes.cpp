@@ -311,7 +311,7 @@ std::vector<SchemeCase> masks() {
 
 std::vector<SchemeCase> schemeCases() {
   std::vector<SchemeCase> all = actions();
-  for (auto list : {terms(), masks()})
+  for (auto list : {terms(), masks(), termCases(), actionCases()})
     all.insert(all.end(), list.begin(), list.end());
   return all;
 }

@@ -21,6 +21,12 @@ struct SchemeCase {
   void (*fill)(Problem &problem, Random &random);
 };
 std::vector<SchemeCase> schemeCases();
+/// Of norms, gains by lane and terms that read vectors (part of schemeCases).
+std::vector<SchemeCase> termCases();
+/// Of sums over paths: keys come in one piece, and few queries are tiled too.
+std::vector<SchemeCase> pathCases();
+/// Of actions beyond rotations of constant frequencies (part of schemeCases).
+std::vector<SchemeCase> actionCases();
 
 /// Where the tokens of a call lie and how it is made.
 struct ShapeCase {
@@ -34,6 +40,9 @@ struct ShapeCase {
   torsor_op op = TORSOR_ATTEND;
   int64_t threads = 1;
   int64_t appended = 0;
+  int64_t parts = 0; ///< As RunOptions has it.
+  /// NaN, infinities, -0 and subnormal numbers among q and k.
+  bool special = false;
 };
 std::vector<ShapeCase> shapeCases();
 

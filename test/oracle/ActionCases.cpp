@@ -127,7 +127,8 @@ Comparison axes(const json &e, const std::string &name) {
              {},
              HostArray::of({1, 1}, std::vector<int64_t>{n == axis ? 1000 : 0}),
              HostArray::of({1, 1}, std::vector<int64_t>{0})});
-      if (evaluateScheme(module.scheme(options.scheme), problem)
+      if (evaluateScheme(module.scheme(options.scheme), problem, source,
+                         options)
               .pairs.at(0)
               .at(0)
               .score != 1)

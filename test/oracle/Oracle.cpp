@@ -104,16 +104,25 @@ Problem probe(std::vector<int64_t> queries, std::vector<int64_t> keys,
   return problem;
 }
 
-Output evaluateScheme(SchemeOp scheme, Problem problem) {
+static SecondEvaluator second;
+void setSecondEvaluator(SecondEvaluator evaluator) {
+  second = std::move(evaluator);
+}
+
+Output evaluateScheme(SchemeOp scheme, Problem problem, const std::string &text,
+                      const SourceOptions &options) {
   if (!scheme) {
     ADD_FAILURE() << "there is no scheme to evaluate";
     return {};
   }
   auto output = evaluate(scheme, problem);
-  if (output)
-    return std::move(*output);
-  ADD_FAILURE() << toString(output.takeError());
-  return {};
+  if (!output) {
+    ADD_FAILURE() << toString(output.takeError());
+    return {};
+  }
+  if (second)
+    second(text, options, problem, *output);
+  return std::move(*output);
 }
 
 Output evaluateSource(const std::string &given, Problem problem) {
@@ -126,7 +135,7 @@ Output evaluateSource(const std::string &given, Problem problem) {
   EXPECT_EQ(module.error, "") << text;
   if (!module.module)
     return {};
-  return evaluateScheme(module.scheme(), std::move(problem));
+  return evaluateScheme(module.scheme(), std::move(problem), text);
 }
 
 static Numbers tracesOf(const std::string &text, const Problem &problem,

@@ -6,6 +6,8 @@
 #include "test/support/Calls.h"
 #include "test/support/SchemeSource.h"
 
+#include <functional>
+#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -37,6 +39,10 @@ std::vector<OracleEntry> maskCases();
 std::vector<OracleEntry> actionCases();
 std::vector<OracleEntry> attentionCases();
 std::vector<OracleEntry> readoutCases();
+/// All of them.
+std::vector<OracleEntry> allCases();
+/// The id as the name of a test.
+std::string testName(const testing::TestParamInfo<OracleEntry> &info);
 
 // What cases ask. Errors of the source or of the evaluation fail the test.
 
@@ -58,7 +64,16 @@ Problem probe(std::vector<int64_t> queries, std::vector<int64_t> keys,
               int64_t heads = 1, int64_t width = 1);
 /// Evaluates a text with one scheme.
 Output evaluateSource(const std::string &text, Problem problem);
-Output evaluateScheme(SchemeOp scheme, Problem problem);
+/// Evaluates a scheme of the source `text`, read with these options.
+Output evaluateScheme(SchemeOp scheme, Problem problem, const std::string &text,
+                      const SourceOptions &options = {});
+
+/// Evaluates once more what the reference has evaluated, and puts what came
+/// out in place of the reference's numbers.
+using SecondEvaluator =
+    std::function<void(const std::string &text, const SourceOptions &options,
+                       const Problem &problem, Output &output)>;
+void setSecondEvaluator(SecondEvaluator evaluator);
 /// The logits [head][query][key]; hidden pairs are left out.
 Numbers logitsOf(const std::string &text, const Problem &problem);
 Numbers scoresOf(const std::string &text, const Problem &problem);

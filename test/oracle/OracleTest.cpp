@@ -13,14 +13,6 @@ using namespace torsor::test;
 
 namespace {
 
-std::vector<OracleEntry> allCases() {
-  std::vector<OracleEntry> all;
-  for (auto list : {spectrumCases(), biasCases(), maskCases(), actionCases(),
-                    attentionCases(), readoutCases()})
-    all.insert(all.end(), list.begin(), list.end());
-  return all;
-}
-
 const std::map<std::string, const char *> others = {
     {"rope.turn_fraction.pair1.d128.b1e4",
      "fixed-point phases belong to compiled kernels"},
@@ -31,14 +23,6 @@ const std::map<std::string, const char *> others = {
     {"qknorm.affine_after_rope",
      "a weighted norm behind the rotation, which the language refuses"},
 };
-
-std::string testName(const testing::TestParamInfo<OracleEntry> &info) {
-  std::string name = info.param.id;
-  for (char &c : name)
-    if (!std::isalnum(c))
-      c = c == '+' ? 'p' : c == '-' ? 'm' : '_';
-  return name;
-}
 
 class OracleTest : public testing::TestWithParam<OracleEntry> {};
 INSTANTIATE_TEST_SUITE_P(Cases, OracleTest, testing::ValuesIn(allCases()),

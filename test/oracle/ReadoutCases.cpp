@@ -115,7 +115,8 @@ Numbers gammas(const std::string &source, const std::string &scheme,
   problem.q = problem.k = HostArray::of({1, heads, 1, width}, unit);
   problem.v = problem.k;
   Numbers result;
-  Output output = evaluateScheme(module.scheme(scheme), problem);
+  Output output =
+      evaluateScheme(module.scheme(scheme), problem, source, options);
   for (const PairTrace &pair : output.pairs.at(0))
     result.push_back(pair.score);
   return result;

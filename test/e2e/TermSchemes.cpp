@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Norms, gains by lane, and terms that read the vectors of tokens.
+#include "test/e2e/Schemes.h"
+
+#include <cmath>
+
+namespace torsor::test {
+namespace {
+
+std::string text(int64_t n) { return std::to_string(n); }
+
+std::string scheme(int64_t d, const std::string &body) {
+  return "scheme x { head " + text(d) + " " + body + " }";
+}
+
+/// A rotation of all lanes, or of all but the last.
+std::string rope(int64_t d) {
+  int64_t even = d / 2 * 2;
+  std::string turned =
+      even == 2 ? "turn(0.7)" : "rope(" + text(even) + ", base = 10_000)";
+  return "split(" + turned + ")" + (d % 2 ? " + zero(1)" : "");
+}
+
+/// A param of random numbers.
+void addParam(Problem &problem, const char *name, std::vector<int64_t> shape,
+              double low, double high, Random &random) {
+  int64_t count = 1;
+  for (int64_t extent : shape)
+    count *= extent;
+  std::vector<double> data;
+  for (int64_t n = 0; n < count; ++n)
+    data.push_back(random.uniform(low, high));
+  addValue(problem, name, HostArray::of(shape, data));
+}
+
+int64_t widthOf(const Problem &problem) { return problem.q.shape[3]; }
+
+/// Normed vectors are longer than those drawn from [-1, 1): by a factor of
+/// sqrt(3) and what few lanes leave to chance, on either side.
+Magnitude normed(int64_t d) { return {6 / std::sqrt(double(d)), 0}; }
+Magnitude biased(int64_t) { return {0, 40}; }
+void nothing(Problem &, Random &) {}
+
+void weights(Problem &problem, Random &random) {
+  for (const char *name : {"wq", "wk"})
+    addParam(problem, name, {widthOf(problem)}, 0.5, 1.5, random);
+}
+
+std::vector<SchemeCase> norms() {
+  return {
+      {"norm_rms",
+       [](int64_t d) {
+         return scheme(d, "norm rms(eps = 1e-6) action " + rope(d) +
+                              " mask causal");
+       },
+       normed, nothing},
+      {"norm_weighted",
+       [](int64_t d) {
+         return scheme(d, "param wq, wk: f32[D] norm rms(q = wq, k = wk, eps = "
+                          "1e-5) action " +
+                              rope(d) + " mask causal");
+       },
+       [](int64_t d) { return Magnitude{13 / std::sqrt(double(d)), 0}; },
+       weights},
+      {"norm_alone",
+       [](int64_t d) { return scheme(d, "norm l2 scale 9 mask last(40)"); },
+       [](int64_t d) { return Magnitude{60.0 / d, 0}; }, nothing},
+      {"norm_raw",
+       [](int64_t d) {
+         return scheme(d, "clock rank: i32 moving norm rms(eps = 1e-6) "
+                          "action (" +
+                              rope(d) + ") at rank mask causal");
+       },
+       normed,
+       [](Problem &problem, Random &random) {
+         addPerToken(problem, "rank", {}, true, [&](int64_t, int64_t token) {
+           return double(token + random.between(0, 3));
+         });
+       }},
+      {"gain_by_lane",
+       [](int64_t d) {
+         std::string lanes = "[for p < " + text(d) + ": ";
+         return scheme(d, "param wq, wk: f32[D] norm rms(eps = 1e-6) "
+                          "action gain(" +
+                              rope(d) + ", q = " + lanes +
+                              "wq[p]], k = " + lanes + "wk[p]]) mask causal");
+       },
+       [](int64_t d) { return Magnitude{13 / std::sqrt(double(d)), 0}; },
+       weights},
+  };
+}
+
+/// Params r [H, rows, D], u and w [H, D].
+template <int64_t rows> void relative(Problem &problem, Random &random) {
+  int64_t d = widthOf(problem);
+  addParam(problem, "r", {problem.heads, rows, d}, -1, 1, random);
+  for (const char *name : {"u", "w"})
+    addParam(problem, name, {problem.heads, d}, -1, 1, random);
+}
+
+std::vector<SchemeCase> contents() {
+  return {
+      {"shaw",
+       [](int64_t d) {
+         return scheme(d, "param rel_k: f32[33, D] param rel_v: f32[33, V] "
+                          "let row = clamp(delta, -16, 16) + 16 "
+                          "bias dot(q[i], rel_k[row]) / sqrt(D) "
+                          "value_bias rel_v[row] mask all");
+       },
+       biased,
+       [](Problem &problem, Random &random) {
+         addParam(problem, "rel_k", {33, widthOf(problem)}, -1, 1, random);
+         addParam(problem, "rel_v", {33, problem.v.shape[3]}, -1, 1, random);
+       }},
+      {"xlnet",
+       [](int64_t d) {
+         return scheme(d, "param u, w: f32[H, D] param r: f32[H, 64, D] "
+                          "let row = clamp(32 - age, 0, 63) "
+                          "bias (dot(u[h], k[j]) + dot(q[i], r[h, row]) + "
+                          "dot(w[h], r[h, row])) / sqrt(D) mask all");
+       },
+       biased, relative<64>},
+      {"transformer_xl",
+       [](int64_t d) {
+         return scheme(d, "param u, w: f32[H, D] param r: f32[H, 700, D] "
+                          "let row = clamp(age, 0, 699) "
+                          "bias (dot(u[h], k[j]) + dot(q[i], r[h, row]) + "
+                          "dot(w[h], r[h, row])) / sqrt(D) mask causal");
+       },
+       biased, relative<700>},
+      {"deberta",
+       [](int64_t d) {
+         return scheme(d, "param to_k, to_q: f32[H, 40, D] "
+                          "let row = clamp(age + 20, 0, 39) "
+                          "scale 1 / sqrt(3 * D) bias (dot(q[i], to_k[h, row]) "
+                          "+ dot(k[j], to_q[h, row])) / sqrt(3 * D) mask all");
+       },
+       biased,
+       [](Problem &problem, Random &random) {
+         for (const char *name : {"to_k", "to_q"})
+           addParam(problem, name, {problem.heads, 40, widthOf(problem)}, -1, 1,
+                    random);
+       }},
+      {"two_indices",
+       [](int64_t d) {
+         return scheme(d, "param r: f32[5, 7, D] bias 0.25 * dot(k[j], r[i mod "
+                          "5, j mod 7]) mask causal");
+       },
+       biased,
+       [](Problem &problem, Random &random) {
+         addParam(problem, "r", {5, 7, widthOf(problem)}, -1, 1, random);
+       }},
+      {"grape_a",
+       [](int64_t d) {
+         return scheme(d, "param u, w: f32[H, D] param slope: f32[H] in 0 .. 1 "
+                          "let gates = softplus(dot(w[h], q[i]) / sqrt(D)) + "
+                          "softplus(dot(u[h], k[j]) / sqrt(D)) "
+                          "bias delta * slope[h] * gates mask causal");
+       },
+       [](int64_t) { return Magnitude{0, 200}; },
+       [](Problem &problem, Random &random) {
+         for (const char *name : {"u", "w"})
+           addParam(problem, name, {problem.heads, widthOf(problem)}, -1, 1,
+                    random);
+         addParam(problem, "slope", {problem.heads}, 0.01, 0.1, random);
+       }},
+      {"scale_of_query",
+       [](int64_t d) {
+         return scheme(d, "scale (1 + 0.5 * tanh(q[i][0])) / sqrt(D) action " +
+                              rope(d) + " mask causal");
+       },
+       [](int64_t d) { return Magnitude{1.5 / std::sqrt(double(d)), 0}; },
+       nothing},
+      {"lanes",
+       [](int64_t d) {
+         return scheme(d, "action " + rope(d) + " bias 2 * q[i][0] * k[j][" +
+                              text(d - 1) + "] + k[j][0] mask causal");
+       },
+       [](int64_t) { return Magnitude{0, 3}; }, nothing},
+      {"normed_contents",
+       [](int64_t d) {
+         return scheme(d, "norm rms(eps = 1e-6) bias 0.5 * k[j][0] - q[i][" +
+                              text(d - 1) + "] * k[j][0] mask causal");
+       },
+       [](int64_t d) { return Magnitude{6 / std::sqrt(double(d)), 30}; },
+       nothing},
+      {"value_of_table",
+       [](int64_t d) {
+         return scheme(d, "param extra: f32[H, 9, V] value_bias extra[h, j mod "
+                          "9] mask last(77)");
+       },
+       [](int64_t) { return Magnitude{0, 0}; },
+       [](Problem &problem, Random &random) {
+         addParam(problem, "extra", {problem.heads, 9, problem.v.shape[3]}, -1,
+                  1, random);
+       }},
+  };
+}
+
+} // namespace
+
+std::vector<SchemeCase> pathCases() {
+  return {
+      {"cope",
+       [](int64_t d) {
+         return scheme(
+             d, "param e: f32[64, D] "
+                "let p = clamp(sum l in j .. i: sigmoid(dot(q[i], k[l])), 0, "
+                "63) let n = clamp(floor(p), 0, 62) "
+                "bias 0.25 * ((n + 1 - p) * dot(q[i], e[n]) + (p - n) * "
+                "dot(q[i], e[n + 1])) mask causal");
+       },
+       [](int64_t) { return Magnitude{0, 2000}; },
+       [](Problem &problem, Random &random) {
+         addParam(problem, "e", {64, widthOf(problem)}, -1, 1, random);
+       }},
+      {"path_of_gates",
+       [](int64_t d) {
+         return scheme(d, "input gate: f32[H] per token in 0 .. 1 bias -(sum l "
+                          "in j + 1 .. i: gate[l, h]) action " +
+                              rope(d) + " mask last(300)");
+       },
+       [](int64_t) { return Magnitude{0, 60}; },
+       [](Problem &problem, Random &random) {
+         addPerToken(problem, "gate", {problem.heads}, false,
+                     [&](int64_t, int64_t) { return random.uniform(0, 0.1); });
+       }},
+      {"grape_ap",
+       [](int64_t d) {
+         return scheme(
+             d, "input p: f32[4] per token param alpha: f32[H] in 0 .. 1 "
+                "bias sum l in j + 1 .. i: -alpha[h] * softplus(-(sum c < 2: "
+                "p[i, 2 * c] * (cos(pos[l]) * p[l, 2 * c] - sin(pos[l]) * p[l, "
+                "2 * c + 1]) + p[i, 2 * c + 1] * (sin(pos[l]) * p[l, 2 * c] + "
+                "cos(pos[l]) * p[l, 2 * c + 1])) / 4) mask causal");
+       },
+       [](int64_t) { return Magnitude{0, 400}; },
+       [](Problem &problem, Random &random) {
+         addPerToken(problem, "p", {4}, false,
+                     [&](int64_t, int64_t) { return random.uniform(-1, 1); });
+         addParam(problem, "alpha", {problem.heads}, 0.02, 0.1, random);
+       }},
+  };
+}
+
+std::vector<SchemeCase> termCases() {
+  std::vector<SchemeCase> all = norms(), more = contents();
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+} // namespace torsor::test

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Sums over paths, and linear readouts.
+#include "test/e2e/Differential.h"
+#include "test/e2e/Schemes.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <tuple>
+
+using namespace torsor;
+using namespace torsor::test;
+
+namespace {
+
+/// All shapes but the longest, whatever kernel serves few queries: the
+/// reference walks every path of every pair. Two tiles of keys are among them.
+std::vector<ShapeCase> anyShapes() {
+  std::vector<ShapeCase> shapes;
+  for (ShapeCase shape : shapeCases()) {
+    int64_t most = 0;
+    for (auto [queries, keys] : shape.lengths)
+      most = std::max(most, queries * keys * keys);
+    if (most > 100 * 300 * 300)
+      continue;
+    if (shape.op == TORSOR_DECODE)
+      shape.op = TORSOR_ATTEND;
+    shapes.push_back(shape);
+  }
+  return shapes;
+}
+
+Compiled compileText(const std::string &source, int64_t width,
+                     torsor_dtype dtype, const char *target = "") {
+  KernelOptions options;
+  options.head = options.value = width;
+  options.dtype = dtype;
+  options.target = target;
+  std::string error;
+  Compiled compiled = compileBoth(source, options, error);
+  EXPECT_TRUE(compiled.kernel) << source << "\n" << error;
+  return compiled;
+}
+
+using PathParam = std::tuple<SchemeCase, torsor_dtype, int64_t>;
+class PathTest : public testing::TestWithParam<PathParam> {};
+INSTANTIATE_TEST_SUITE_P(
+    All, PathTest,
+    testing::Combine(testing::ValuesIn(pathCases()),
+                     testing::Values(TORSOR_F32, TORSOR_BF16, TORSOR_F16),
+                     testing::Values<int64_t>(32, 21)),
+    [](const auto &info) {
+      return std::string(std::get<0>(info.param).name) + "_" +
+             nameOf(std::get<1>(info.param)) + "_" +
+             std::to_string(std::get<2>(info.param));
+    });
+
+TEST_P(PathTest, AgreesOnAllShapes) {
+  auto [scheme, dtype, width] = GetParam();
+  Compiled compiled = compileText(scheme.source(width), width, dtype);
+  ASSERT_TRUE(compiled.kernel);
+  uint64_t seed = 1;
+  for (const ShapeCase &shape : anyShapes()) {
+    Random random(seed++);
+    Problem problem = makeCall(shape, width, width, random);
+    scheme.fill(problem, random);
+    RunOptions run{shape.op, shape.layout, shape.threads, shape.appended};
+    EXPECT_EQ(differential(compiled, problem, run, scheme.magnitude(width)), "")
+        << shape.name;
+  }
+}
+
+/// A linear readout whose weights are at most `weight`, and change by at most
+/// `slope` times what the score does.
+struct LinearCase {
+  const char *name;
+  const char *body;
+  double weight, slope;
+};
+
+const LinearCase linearCases[] = {
+    {"plain", "mask causal readout linear", 32, 1},
+    {"rotated",
+     "action split(rope(32, base = 10_000)) mask last(50) readout linear / (1 "
+     "+ "
+     "abs(total))",
+     32, 1},
+    {"sigmoid",
+     "logit sigmoid(score / sqrt(D)) mask causal readout linear / max(1, "
+     "total)",
+     1, 1},
+    {"relu", "logit max(0, score / sqrt(D)) mask all readout linear", 32, 1},
+    {"power",
+     "logit (score / sqrt(D)) ^ 2 mask causal readout linear / (total + 1)", 36,
+     12},
+};
+
+/// Differences by Cauchy-Schwarz: every term of the sum may be off by what its
+/// score is off and by the rounding of its weight; the divisor is at least 1.
+void expectLinear(const Compiled &compiled, const LinearCase &one,
+                  const Problem &problem, const RunOptions &run,
+                  const std::string &what) {
+  Problem rounded = compiled.kernel->rounded(problem);
+  mlir::ModuleOp module = compiled.module.module.get();
+  auto reference = evaluate(*module.getOps<SchemeOp>().begin(), rounded);
+  ASSERT_TRUE(bool(reference)) << toString(reference.takeError());
+  RunResult result = compiled.kernel->run(problem, run);
+  ASSERT_EQ(result.error, "") << what;
+  ASSERT_TRUE(result.gapsUntouched);
+  double u = epsilonOf(compiled.dtype), u32 = 0x1p-24;
+  double keys = 0;
+  for (const SequenceRun &sequence : problem.sequences)
+    keys = std::max(keys, double(sequence.keyLength));
+  // |q| |k| <= D = 32 of vectors in [-1, 1), |v| <= 1.
+  double off = one.slope * (32 / std::sqrt(32.0)) * (2 * u + 30 * u32) +
+               one.weight * (u + (keys / 8 + 40) * u32);
+  size_t heads = problem.heads;
+  for (const SequenceRun &sequence : problem.sequences)
+    for (size_t h = 0; h < heads; ++h)
+      for (int64_t n = 0; n < sequence.queryLength; ++n) {
+        size_t row = (sequence.queryRow * heads + h) * reference->shape[2] +
+                     sequence.queryStart + n;
+        double bound = off * double(sequence.keyLength) + 1e-37;
+        for (size_t c = 0; c < size_t(reference->shape[3]); ++c) {
+          double want = reference->o[row * reference->shape[3] + c];
+          double got = result.o[row * reference->shape[3] + c];
+          ASSERT_LE(std::fabs(got - want), bound + 3 * u * std::fabs(want))
+              << what << ", row " << row << ", column " << c;
+        }
+      }
+}
+
+using LinearParam = std::tuple<LinearCase, torsor_dtype>;
+class LinearTest : public testing::TestWithParam<LinearParam> {};
+INSTANTIATE_TEST_SUITE_P(
+    All, LinearTest,
+    testing::Combine(testing::ValuesIn(linearCases),
+                     testing::Values(TORSOR_F32, TORSOR_BF16, TORSOR_F16)),
+    [](const auto &info) {
+      return std::string(std::get<0>(info.param).name) + "_" +
+             nameOf(std::get<1>(info.param));
+    });
+
+TEST_P(LinearTest, AgreesOnAllShapesAndInParts) {
+  auto [one, dtype] = GetParam();
+  std::string source = std::string("scheme x { head 32 ") + one.body + " }";
+  Compiled compiled = compileText(source, 32, dtype);
+  ASSERT_TRUE(compiled.kernel);
+  uint64_t seed = 1;
+  for (const ShapeCase &shape : shapeCases()) {
+    Random random(seed++);
+    Problem problem = makeCall(shape, 32, 32, random);
+    RunOptions run{shape.op, shape.layout, shape.threads, shape.appended};
+    expectLinear(compiled, one, problem, run, shape.name);
+    if (shape.appended || shape.op != TORSOR_ATTEND)
+      continue;
+    run.parts = 3;
+    expectLinear(compiled, one, problem, run,
+                 std::string(shape.name) + " in parts");
+  }
+}
+
+// Every level of the machine, for terms that have code of their own.
+TEST(TermTargets, Agree) {
+  std::vector<SchemeCase> cases = termCases(), more = pathCases();
+  cases.insert(cases.end(), more.begin(), more.end());
+  std::vector<ShapeCase> some = anyShapes();
+  some.resize(8);
+  for (const SchemeCase &scheme : cases) {
+    Compiled compiled =
+        compileText(scheme.source(64), 64, TORSOR_F32, "x86-64");
+    ASSERT_TRUE(compiled.kernel);
+    uint64_t seed = 1;
+    for (const ShapeCase &shape : some) {
+      Random random(seed++);
+      Problem problem = makeCall(shape, 64, 64, random);
+      scheme.fill(problem, random);
+      RunOptions run{shape.op, shape.layout, shape.threads, shape.appended};
+      EXPECT_EQ(differential(compiled, problem, run, scheme.magnitude(64)), "")
+          << scheme.name << " " << shape.name;
+    }
+  }
+}
+
+} // namespace
