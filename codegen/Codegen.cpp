@@ -6,6 +6,7 @@
 #include "codegen/Emulate.h"
 #include "codegen/cpu/Append.h"
 #include "codegen/cpu/Decode.h"
+#include "codegen/cpu/Embedding.h"
 #include "codegen/cpu/Merge.h"
 #include "codegen/cpu/Prefill.h"
 #include "codegen/cpu/Reads.h"
@@ -112,6 +113,8 @@ private:
         return with(append, emitAppend);
       if (auto merge = dyn_cast<MergeOp>(op))
         return with(merge, emitMerge);
+      if (auto embedding = dyn_cast<EmbeddingOp>(op))
+        return with(embedding, emitEmbedding);
     }
     return function.emitError("holds no kernel-level op");
   }

@@ -21,6 +21,31 @@ bool isSlotType(Type type) {
          type.isF32() || type.isF64();
 }
 
+/// Operations that have a meaning in some regions only (row_dot R1, path R1,
+/// content R1).
+LogicalResult verifyReaders(AttentionOp op) {
+  for (Region &region : op->getRegions()) {
+    if (region.empty())
+      continue;
+    bool isRow = &region == &op.getRows(),
+         isColumn = &region == &op.getColumns();
+    for (auto dot : region.getOps<RowDotOp>())
+      if ((isRow && dot.getSide() != Side::Query) ||
+          (isColumn && dot.getSide() != Side::Key))
+        return dot.emitOpError("reads the vector of the other side");
+    if (!isRow && !isColumn)
+      for (auto content : region.getOps<ContentOp>())
+        return content.emitOpError("stands in 'rows' and 'columns' only");
+    int64_t paths =
+        &region == &op.getLogit() ? yielded(op.getPath()).size() : 0;
+    for (auto path : region.getOps<PathOp>())
+      if (int64_t(path.getNumber()) >= paths)
+        return path.emitOpError("reads sum ")
+               << path.getNumber() << ", but there are " << paths << " here";
+  }
+  return success();
+}
+
 /// Norms, gains by lane, sums over paths, vectors added to values, divisors.
 LogicalResult verifyExtras(AttentionOp op, ArrayRef<Type> rows,
                            ArrayRef<Type> pair) { // attention R4, R5
@@ -32,8 +57,7 @@ LogicalResult verifyExtras(AttentionOp op, ArrayRef<Type> rows,
     for (int64_t number : {norm->getQ(), norm->getK()})
       if (number != -1)
         tables.push_back(number);
-  for (auto number :
-       {op.getLaneGainQ(), op.getLaneGainK(), op.getValueTable()})
+  for (auto number : {op.getLaneGainQ(), op.getLaneGainK(), op.getValueTable()})
     if (number)
       tables.push_back(int64_t(*number));
   for (int64_t number : tables)
@@ -50,8 +74,7 @@ LogicalResult verifyExtras(AttentionOp op, ArrayRef<Type> rows,
   divided.append(rows.begin(), rows.end());
   for (auto [region, name, arguments, result] :
        {std::tuple(&op.getPath(), "path", ArrayRef<Type>(scored), f32),
-        std::tuple(&op.getValueRow(), "value_row", pair,
-                   Type(b.getI32Type())),
+        std::tuple(&op.getValueRow(), "value_row", pair, Type(b.getI32Type())),
         std::tuple(&op.getDivide(), "divide", ArrayRef<Type>(divided), f32)}) {
     if (region->empty())
       continue;
@@ -64,7 +87,7 @@ LogicalResult verifyExtras(AttentionOp op, ArrayRef<Type> rows,
         !llvm::all_of(results, [&](Type type) { return type == result; }))
       return op.emitOpError("region '") << name << "' must yield " << result;
   }
-  return success();
+  return verifyReaders(op);
 }
 
 LogicalResult verifyLanes(AttentionOp op, BlockAttr block) { // attention R6
@@ -139,6 +162,26 @@ LogicalResult ScanOp::verify() {
       !llvm::all_of(terms, [](Type type) { return type.isF64(); }))
     return emitOpError("its term must take j, t, g, b, n and h and yield f64");
   if (getTableInfo().size() != getTables().size()) // scan R2
+    return emitOpError("describes ")
+           << getTableInfo().size() << " tables, but has "
+           << getTables().size();
+  return success();
+}
+
+LogicalResult EmbeddingOp::verify() {
+  Block &block = getElement().front();
+  bool fits = block.getNumArguments() == 6; // embedding R1
+  for (auto [n, argument] : llvm::enumerate(block.getArguments()))
+    fits &= argument.getType().isInteger(64) ||
+            (n == 1 && argument.getType().isF64());
+  SmallVector<Type> lanes = yielded(getElement());
+  int64_t width = cast<MemRefType>(getO().getType()).getShape().back();
+  fits &= lanes.size() == 1 || int64_t(lanes.size()) == width;
+  if (!fits || !llvm::all_of(lanes, [](Type type) { return type.isF32(); }))
+    return emitOpError("its element must take j, t, g, b, n and lane and yield "
+                       "one f32 or ")
+           << width;
+  if (getTableInfo().size() != getTables().size()) // embedding R2
     return emitOpError("describes ")
            << getTableInfo().size() << " tables, but has "
            << getTables().size();

@@ -259,6 +259,28 @@ def Torsor_MergeOp : Torsor_Op<"merge", [AttrSizedOperandSegments]> {
   }];
 }
 
+def Torsor_EmbeddingOp : Torsor_Op<"embedding"> {
+  let summary = "Adds an encoding of each token's position to its embedding.";
+  let description = [{
+    o [rows, 1, tokens, width]; tokens are addressed as queries. `element`
+    (j, t, g, b, n, lane: i64; t may be f64) yields lane `lane` of what is added,
+    or all lanes at once, as f32.
+
+    - (R1) `element` takes six numbers and yields one f32, or as many as o is
+      wide.
+    - (R2) `table_info` describes each table.
+  }];
+  let arguments = (ins AnyMemRef:$o, AnyMemRef:$sequences,
+                       Variadic<AnyMemRef>:$tables, ArrayAttr:$table_info);
+  let regions = (region SizedRegion<1>:$element);
+  let assemblyFormat = [{
+    `o` `(` $o `)` `sequences` `(` $sequences `)`
+    (`tables` `(` $tables^ `)`)? `table_info` $table_info
+    attr-dict-with-keyword `element` $element `:` type(operands)
+  }];
+  let hasVerifier = 1;
+}
+
 def Torsor_InterfaceOp : Torsor_Op<"interface", [Symbol]> {
   let summary = "What a compiled scheme shows its host: the descriptor.";
   let description = [{

@@ -24,6 +24,8 @@ StringRef getName(KernelOperation operation) {
     return "append";
   case KernelOperation::Merge:
     return "merge";
+  case KernelOperation::Embed:
+    return "embed";
   }
   return "";
 }
@@ -117,6 +119,8 @@ SmallVector<Type> KernelFormer::argumentTypes() {
     return {k, v, k, v, sequences};
   case KernelOperation::Merge:
     return {o, lse, sequences};
+  case KernelOperation::Embed:
+    break; // formEmbedding's
   }
   return {};
 }

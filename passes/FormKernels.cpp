@@ -109,11 +109,20 @@ LogicalResult FormKernels::form(SchemeOp scheme) {
   if (failed(planScans(plan)))
     return failure();
   plan.f32Reference = f32Reference;
-  if (failed(setTypes(plan)) || failed(planTerms(plan, head, value)) ||
-      failed(planBlocks(plan)) || failed(planLanes(plan)))
+  EmbedOp embed = encodingOf(scheme);
+  if (failed(setTypes(plan)))
     return failure();
-
-  remarkDecisions(plan);
+  if (embed ? failed(planEncoding(plan, embed))
+            : failed(planTerms(plan, head, value)) ||
+                  failed(planBlocks(plan)) || failed(planLanes(plan)))
+    return failure();
+  SmallVector<KernelOperation> forms = {
+      KernelOperation::Prefill, KernelOperation::Decode,
+      KernelOperation::Append, KernelOperation::Merge};
+  if (embed)
+    forms = {KernelOperation::Embed};
+  else
+    remarkDecisions(plan);
   OpBuilder module(scheme);
   SmallVector<NamedAttribute> operations;
   auto name = [&](func::FuncOp function) {
@@ -122,12 +131,14 @@ LogicalResult FormKernels::form(SchemeOp scheme) {
     operations.emplace_back(operation,
                             FlatSymbolRefAttr::get(function.getSymNameAttr()));
   };
-  for (auto operation : {KernelOperation::Prefill, KernelOperation::Decode,
-                         KernelOperation::Append, KernelOperation::Merge}) {
+  for (KernelOperation operation : forms) {
     // A sum over a path runs through all keys of a row in one piece.
     if (operation == KernelOperation::Decode && !plan.paths.empty())
       continue;
-    FailureOr<func::FuncOp> kernel = formKernel(plan, module, operation);
+    FailureOr<func::FuncOp> kernel =
+        operation == KernelOperation::Embed
+            ? formEmbedding(plan, module)
+            : formKernel(plan, module, operation);
     if (failed(kernel))
       return failure();
     name(*kernel);

@@ -31,6 +31,12 @@ mlir::LogicalResult planScans(SchemePlan &plan);
 /// Cuts the action into blocks and decides whether a cache holds acted keys.
 mlir::LogicalResult planBlocks(SchemePlan &plan);
 
+/// The encoding of a scheme that has nothing else; null for others.
+EmbedOp encodingOf(SchemeOp scheme);
+
+/// Takes the lanes of an encoding, and its width as that of the output.
+mlir::LogicalResult planEncoding(SchemePlan &plan, EmbedOp embed);
+
 /// Decides what norms, gains by lane and terms that read the contents of keys
 /// mean for a cache. To be called behind planBlocks.
 mlir::LogicalResult planLanes(SchemePlan &plan);
@@ -47,7 +53,7 @@ fillTables(SchemePlan &plan, mlir::OpBuilder &module, bool perSequence);
 /// Says why keys, scale and bias went where they went.
 void remarkDecisions(const SchemePlan &plan);
 
-enum class KernelOperation { Prefill, Decode, Append, Merge };
+enum class KernelOperation { Prefill, Decode, Append, Merge, Embed };
 
 /// "prefill", "decode", "append", "merge".
 llvm::StringRef getName(KernelOperation operation);
@@ -58,6 +64,10 @@ inline constexpr int64_t decodeQueries = 16;
 mlir::FailureOr<mlir::func::FuncOp> formKernel(SchemePlan &plan,
                                                mlir::OpBuilder &module,
                                                KernelOperation operation);
+
+/// The kernel of a scheme that only adds to embeddings.
+mlir::FailureOr<mlir::func::FuncOp> formEmbedding(SchemePlan &plan,
+                                                  mlir::OpBuilder &module);
 
 /// The interface of the kernels, with everything a host is shown.
 InterfaceOp formInterface(SchemePlan &plan, mlir::OpBuilder &module,

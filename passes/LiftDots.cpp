@@ -98,8 +98,7 @@ Value DotLifter::rowNumber(ReadOp read, ArrayRef<unsigned> picked,
     if (picked.size() > 1)
       index = clamped(loc, index, extent);
     if (number) {
-      number =
-          arith::MulIOp::create(b, loc, number, integer(b, loc, extent));
+      number = arith::MulIOp::create(b, loc, number, integer(b, loc, extent));
       number = arith::AddIOp::create(b, loc, number, index);
     } else {
       number = index;
@@ -155,9 +154,8 @@ bool DotLifter::liftContent(DotOp dot, VectorOp content, Value other) {
   }
   Value element = laneOf(b, loc, vector, lane);
   Value lifted = TableDotOp::create(
-      b, loc, b.getF64Type(),
-      SideAttr::get(b.getContext(), content.getSide()), index, row, lane,
-      element, b.getI64IntegerAttr(count));
+      b, loc, b.getF64Type(), SideAttr::get(b.getContext(), content.getSide()),
+      index, row, lane, element, b.getI64IntegerAttr(count));
   dot.replaceAllUsesWith(lifted);
   return true;
 }
@@ -186,8 +184,8 @@ bool DotLifter::liftRows(DotOp dot) {
       auto extents = [&](ReadOp read, ArrayRef<unsigned> which) {
         SmallVector<int64_t> sizes;
         for (unsigned n : which)
-          sizes.push_back(cast<RankedTensorType>(read.getTensor().getType())
-                              .getDimSize(n));
+          sizes.push_back(
+              cast<RankedTensorType>(read.getTensor().getType()).getDimSize(n));
         return sizes;
       };
       if (indices(from, at) != indices(reads[side], picked[side]) ||
@@ -218,8 +216,8 @@ bool DotLifter::liftRows(DotOp dot) {
     Value lane = integer(b, loc, p);
     Value x = laneOf(b, loc, vectors[0], lane);
     Value y = laneOf(b, loc, vectors[1], lane);
-    sum = arith::AddFOp::create(b, loc, sum,
-                                arith::MulFOp::create(b, loc, x, y));
+    sum =
+        arith::AddFOp::create(b, loc, sum, arith::MulFOp::create(b, loc, x, y));
   }
   Value lifted = TabulatedOp::create(b, loc, b.getF64Type(), index, row, sum,
                                      b.getI64IntegerAttr(count));
@@ -267,9 +265,8 @@ LogicalResult DotLifter::lift(DotOp dot) {
       auto inner = DotOp::create(b, dot.getLoc(), operands[0], operands[1]);
       both[arm] = inner.getResult();
     }
-    Value chosen = arith::SelectOp::create(b, dot.getLoc(),
-                                           select.getCondition(), both[0],
-                                           both[1]);
+    Value chosen = arith::SelectOp::create(
+        b, dot.getLoc(), select.getCondition(), both[0], both[1]);
     dot.replaceAllUsesWith(chosen);
     dot.erase();
     for (Value arm : both)
@@ -312,8 +309,8 @@ LogicalResult inlinePaths(SchemeOp scheme) {
     }
     OpBuilder b(sum);
     Value term = inlineRegion(b, sum.getTerm(), key);
-    Value total = PathTotalOp::create(b, loc, b.getF64Type(), term,
-                                      sum.getAfterAttr());
+    Value total =
+        PathTotalOp::create(b, loc, b.getF64Type(), term, sum.getAfterAttr());
     sum.replaceAllUsesWith(total);
     sum.erase();
   }
@@ -345,6 +342,17 @@ Value laneOf(OpBuilder &b, Location loc, Value vector, Value lane) {
     Value x = laneOf(b, loc, select.getTrueValue(), lane);
     Value y = laneOf(b, loc, select.getFalseValue(), lane);
     return arith::SelectOp::create(b, loc, select.getCondition(), x, y);
+  }
+  auto list = vector.getDefiningOp<ListOp>();
+  if (list && !number && !list.getElements().empty()) {
+    // A chain of choices, as an element that is picked by a value.
+    Value chosen = list.getElements().front();
+    for (auto [n, element] : llvm::enumerate(list.getElements().drop_front())) {
+      Value reached = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge,
+                                            lane, integer(b, loc, n + 1));
+      chosen = arith::SelectOp::create(b, loc, reached, element, chosen);
+    }
+    return chosen;
   }
   return ElementOp::create(b, loc, b.getF64Type(), vector, lane);
 }

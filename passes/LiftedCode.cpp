@@ -39,10 +39,10 @@ FailureOr<Value> SideCode::lifted(Operation *op) {
     if (!index)
       return failure();
     const FilledTable &table = tableOf(plan, dot, false);
-    Value product = RowDotOp::create(
-        b, dot.getLoc(), b.getF32Type(), dot.getSideAttr(),
-        kernel.table(table.info, table.type), index, dot.getCountAttr(),
-        UnitAttr());
+    Value product =
+        RowDotOp::create(b, dot.getLoc(), b.getF32Type(), dot.getSideAttr(),
+                         kernel.table(table.info, table.type), index,
+                         dot.getCountAttr(), UnitAttr());
     return convert(product, b.getF64Type());
   }
   auto element = dyn_cast<ElementOp>(op);

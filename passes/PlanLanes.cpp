@@ -48,7 +48,8 @@ LogicalResult takeWeights(SchemePlan &plan, Value vector,
   llvm::append_range(weights, list.getElements());
   for (Value weight : weights)
     if (!plan.varies.of(weight).isUniform())
-      return noKernel(weight.getLoc(), "weights of a norm that vary by a token");
+      return noKernel(weight.getLoc(),
+                      "weights of a norm that vary by a token");
   return success();
 }
 
@@ -69,8 +70,9 @@ LogicalResult planLanes(SchemePlan &plan) {
   bool acts = plan.keysActed || !plan.gainK.empty();
   if (plan.whyRaw.empty()) {
     if (set.has(VarySet::Head))
-      plan.whyRaw = "weights of keys vary by the query head, and keys are shared "
-                    "by the heads of a group";
+      plan.whyRaw =
+          "weights of keys vary by the query head, and keys are shared "
+          "by the heads of a group";
     else if (!set.isBound())
       plan.whyRaw = "weights of keys vary by the call";
     else if (acts && readsKeys(plan))

@@ -101,7 +101,12 @@ Value Folder::scaled(Value value, double factor, int depth) {
 LogicalResult refuse(Operation &op) {
   Location loc = op.getLoc();
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case([&](EmbedOp) { return noKernel(loc, "an additive encoding"); })
+      .Case([&](EmbedOp) -> LogicalResult {
+        if (encodingOf(cast<SchemeOp>(op.getParentOp())))
+          return success();
+        return noKernel(loc, "an additive encoding beside attention; write it "
+                             "as a scheme of its own");
+      })
       .Case([&](ReadoutOp readout) -> LogicalResult {
         if (readout.getKind() != ReadoutKind::Delta)
           return success();

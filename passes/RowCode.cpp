@@ -28,8 +28,7 @@ FailureOr<Value> RowCode::leaf(Value value) {
     return failure();
   BlockArgument &argument = taken[slot];
   if (!argument)
-    argument =
-        block->addArgument(regions.rows.slots[slot].here.getType(), loc);
+    argument = block->addArgument(regions.rows.slots[slot].here.getType(), loc);
   return Value(argument);
 }
 

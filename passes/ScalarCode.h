@@ -31,6 +31,8 @@ public:
   mlir::Value get(mlir::Value value, mlir::Type type);
 
   mlir::OpBuilder &builder() { return b; }
+  /// Says what stands here for a value of the scheme.
+  void define(mlir::Value value, mlir::Value here) { done[value] = here; }
   mlir::Value index(int64_t value);
 
 protected:

@@ -159,6 +159,10 @@ struct SchemePlan {
   /// given by the placeholders of row and lane.
   mlir::Value valueRow, valueElement, valuePlaceRow, valuePlaceLane;
   int64_t valueRows = 0;
+  /// What is added to the embedding of a token; the value in it that stands for
+  /// the lane, or no value and all lanes.
+  llvm::SmallVector<mlir::Value> encoding;
+  mlir::Value encodingLane;
   /// Sums over paths, by number.
   llvm::SmallVector<PathTotalOp> paths;
 

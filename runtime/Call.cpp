@@ -88,7 +88,8 @@ torsor_status Call::readBatch() {
 torsor_status Call::checkOp() const {
   bool known = op == TORSOR_ATTEND || op == TORSOR_PREFILL ||
                op == TORSOR_DECODE || op == TORSOR_APPEND ||
-               op == TORSOR_MERGE || op == TORSOR_REBASE || op == TORSOR_STEP;
+               op == TORSOR_MERGE || op == TORSOR_REBASE ||
+               op == TORSOR_EMBED || op == TORSOR_STEP;
   if (!known)
     return fail(TORSOR_UNSUPPORTED, "%s is not in this version", name);
   if (scheme.ops >> op & 1)
@@ -126,8 +127,8 @@ torsor_status Call::checkPresence() const {
       {"k", present(call.k), freshKeys, freshKeys, keysCached},
       {"v", present(call.v), hasV, hasV,
        freshKeys ? "must be absent: v is a part of k" : keysCached},
-      {"o", present(call.o), attends() || merges(), attends() || merges(),
-       noUse},
+      {"o", present(call.o), attends() || merges() || embeds(),
+       attends() || merges() || embeds(), noUse},
       {"lse", present(call.lse), false, attends() || merges(), noUse},
       {"cache", call.cache != nullptr, appends() || rebases(),
        attends() || appends() || rebases(), noUse},

@@ -26,8 +26,11 @@ private:
   bool appends() const { return op == TORSOR_APPEND || op == TORSOR_STEP; }
   bool merges() const { return op == TORSOR_MERGE; }
   bool rebases() const { return op == TORSOR_REBASE; }
+  bool embeds() const { return op == TORSOR_EMBED; }
+  /// Reads no keys, wherever they lie.
+  bool isKeyless() const { return merges() || embeds(); }
   bool attends() const {
-    return op != TORSOR_APPEND && !merges() && !rebases();
+    return op != TORSOR_APPEND && !merges() && !rebases() && !embeds();
   }
   bool cached() const { return call.cache; }
 
@@ -44,6 +47,7 @@ private:
   torsor_status checkQueries();
   torsor_status checkFreshKeys();
   torsor_status checkParts();
+  torsor_status checkEmbedding();
   torsor_status takeStreams();
   torsor_status checkIndexTensor(const char *what, torsor_tensor &tensor,
                                  int64_t rows, int64_t tokens);
@@ -93,6 +97,7 @@ private:
   torsor_status checkSlots() const;
   torsor_status checkRising(int64_t a) const;
   torsor_status checkRanges(int64_t a) const;
+  torsor_status checkPlaces(int64_t a) const;
 
   torsor_plan &plan;
   const torsor_instance &instance;

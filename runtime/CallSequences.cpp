@@ -39,8 +39,8 @@ torsor_status Call::checkSequences() {
 
 /// Without a batch, sequence b is row b of queries and of fresh keys.
 torsor_status Call::wholeRows() {
-  int64_t keys = merges() ? tokens : keyTokens;
-  if (!merges() && keyRows != rows)
+  int64_t keys = isKeyless() ? tokens : keyTokens;
+  if (!isKeyless() && keyRows != rows)
     return fail(TORSOR_SHAPE,
                 "%s: without a batch sequence b is row b, but q "
                 "has %lld rows and k has %lld",
@@ -107,7 +107,7 @@ torsor_status Call::resolve(int64_t number, torsor_sequence &s) const {
     if (torsor_status status = checkRing(number, s))
       return status;
   bool explicitKeys = present(batch.key_indices) || keysIndexed;
-  if (!merges() && !explicitKeys && s.key_length &&
+  if (!isKeyless() && !explicitKeys && s.key_length &&
       s.key_index + s.key_length > s.total)
     return fail(TORSOR_RANGE,
                 "%s: sequence %lld: total is %lld, but its last "
@@ -146,7 +146,7 @@ torsor_status Call::failRun(int64_t number, const torsor_sequence &s) const {
                 (long long)tokens);
   if (s.key_length < 0 || s.key_length > INT32_MAX)
     return text("key_length", s.key_length, "it must be 0 to", INT32_MAX);
-  if (!merges() && !liesInStorage(s))
+  if (!isKeyless() && !liesInStorage(s))
     return failStorage(number, s);
   if (op == TORSOR_DECODE && s.query_length > scheme.descriptor.decode_queries)
     return fail(TORSOR_UNSUPPORTED,
@@ -166,7 +166,7 @@ torsor_status Call::checkRuns(int64_t number, const torsor_sequence &s) const {
               s.query_length <= INT32_MAX &&
               s.query_start <= tokens - s.query_length && s.key_length >= 0 &&
               s.key_length <= INT32_MAX;
-  good = good && (merges() || liesInStorage(s));
+  good = good && (isKeyless() || liesInStorage(s));
   if (op == TORSOR_DECODE)
     good = good && s.query_length <= scheme.descriptor.decode_queries;
   if (appends() && !batch.slots)

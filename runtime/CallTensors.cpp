@@ -30,6 +30,8 @@ torsor_status Call::checkTensors() {
     status = checkFreshKeys();
   if (!status && merges())
     status = checkParts();
+  if (!status && embeds())
+    status = checkEmbedding();
   if (!status)
     status = takeStreams();
   if (!status)
@@ -37,7 +39,7 @@ torsor_status Call::checkTensors() {
   if (!status && present(batch.query_indices))
     status =
         checkIndexTensor("query_indices", batch.query_indices, rows, tokens);
-  if (!status && present(batch.key_indices) && !merges() && !rebases())
+  if (!status && present(batch.key_indices) && !isKeyless() && !rebases())
     status =
         checkIndexTensor("key_indices", batch.key_indices, keyRows, keyTokens);
   return status;
@@ -93,6 +95,18 @@ torsor_status Call::checkFreshKeys() {
   if (torsor_status status = checkTensor(v, call.v))
     return status;
   to[TORSOR_AT_V] = call.v;
+  return TORSOR_OK;
+}
+
+/// o [rows, 1, tokens, width] holds embeddings, and takes the sums.
+torsor_status Call::checkEmbedding() {
+  const torsor_descriptor &d = scheme.descriptor;
+  TensorRule o = rule("o", d.o, -1, 1, -1, d.value, true);
+  o.what[3] = "the width of the encoding";
+  if (torsor_status status = checkTensor(o, call.o))
+    return status;
+  rows = call.o.shape[0], tokens = call.o.shape[2];
+  plan.tensors[TORSOR_AT_O] = call.o;
   return TORSOR_OK;
 }
 

@@ -20,7 +20,10 @@ torsor_status Call::checkValues() {
   for (int64_t a = 0; a < scheme.firstParam && !status; ++a)
     if (scheme.arguments[a].flags & TORSOR_ARG_RISING && (attends() || appends()))
       status = checkRising(a);
-  bool ranges = batch.flags & TORSOR_CHECK_VALUES;
+  // A table of positions has an end, which an encoding must not pass unseen.
+  bool ranges = batch.flags & TORSOR_CHECK_VALUES || embeds();
+  for (int64_t a = 0; embeds() && a < scheme.firstParam && !status; ++a)
+    status = checkPlaces(a);
   for (int64_t a = 0; ranges && a < scheme.firstParam && !status; ++a)
     status = checkRanges(a);
   return status;
@@ -217,6 +220,32 @@ torsor_status Call::checkRising(int64_t a) const {
                   Number(key.time).text, (long long)key.index,
                   Number(query->time).text, (long long)query->index);
   }
+  return TORSOR_OK;
+}
+
+/// The declared range of a clock that is not given: then it is the index.
+torsor_status Call::checkPlaces(int64_t a) const {
+  const torsor_field &field = scheme.arguments[a];
+  if (!(field.flags & TORSOR_ARG_CLOCK) ||
+      plan.tensors[scheme.queryAt(a)].data)
+    return TORSOR_OK;
+  for (const torsor_sequence &s : plan.sequences)
+    for (int64_t n = 0; n < s.query_length; ++n) {
+      int64_t index = s.query_index + n;
+      if (present(batch.query_indices)) {
+        const torsor_tensor &t = batch.query_indices;
+        index = static_cast<const int64_t *>(
+            t.data)[s.query_row * t.strides[0] +
+                    (s.query_start + n) * t.strides[1]];
+      }
+      if (index < 0 || (double(index) >= field.low && double(index) <= field.high))
+        continue;
+      return fail(TORSOR_VALUE,
+                  "%s: sequence %lld: token %lld stands at %lld, but '%s' is "
+                  "declared in %s .. %s",
+                  name, (long long)s.reserved, (long long)n, (long long)index,
+                  field.name, Number(field.low).text, Number(field.high).text);
+    }
   return TORSOR_OK;
 }
 

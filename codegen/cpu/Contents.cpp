@@ -79,8 +79,8 @@ void emitNormed(const RowLanes &around, const TableReader &tables,
       value = e.convert(value, e.f64) * e.splat(factor, n);
     value = e.convert(value, e.f32);
     if (around.weights >= 0)
-      value = value * tables.rates(tables.kernel.tables[around.weights], place,
-                                   at, n);
+      value = value *
+              tables.rates(tables.kernel.tables[around.weights], place, at, n);
     to.store(at, value);
   });
 }
@@ -90,8 +90,7 @@ void emitLaneGains(const RowLanes &around, const TableReader &tables,
                    Pointer to) {
   Emitter &e = tables.e;
   walkLanes(e, tables.kernel.target->lanes, width, [&](Num at, int64_t n) {
-    Num gain =
-        tables.rates(tables.kernel.tables[around.gains], place, at, n);
+    Num gain = tables.rates(tables.kernel.tables[around.gains], place, at, n);
     to.store(at, e.convert(from.load(at, n) * gain, to.element));
   });
 }
@@ -151,8 +150,8 @@ SmallVector<ProductTable, 2> productTables(AttentionOp op) {
         continue;
       int64_t padded =
           cast<MemRefType>(dot.getTable().getType()).getShape().back();
-      found.push_back({dot.getSide(), dot.getTable(), int64_t(dot.getCount()),
-                       padded});
+      found.push_back(
+          {dot.getSide(), dot.getTable(), int64_t(dot.getCount()), padded});
     }
   return found;
 }
@@ -173,12 +172,11 @@ void emitProducts(const TableReader &tables, const Place &place,
           Num x = e.splat(e.convert(contents.row.load(d), e.f32), lanes);
           Nums next;
           for (int64_t v = 0; v < count; ++v)
-            next.push_back(fma(x,
-                               tables.rates(table, place,
-                                            d * product.padded + first +
-                                                v * lanes,
-                                            lanes),
-                               carried[v]));
+            next.push_back(
+                fma(x,
+                    tables.rates(table, place,
+                                 d * product.padded + first + v * lanes, lanes),
+                    carried[v]));
           return next;
         });
     for (int64_t v = 0; v < count; ++v)
@@ -193,8 +191,8 @@ void emitProducts(const TableReader &tables, const Place &place,
     piece(e.index(whole * lanes), vectors - whole);
 }
 
-Num emitPick(Emitter &e, Pointer from, Num index, int64_t count,
-             int64_t lanes, int64_t stride) {
+Num emitPick(Emitter &e, Pointer from, Num index, int64_t count, int64_t lanes,
+             int64_t stride) {
   index = max(min(index, count - 1), 0);
   if (!index.isVector()) {
     Num at = e.convert(index, e.i64);

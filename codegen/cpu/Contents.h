@@ -10,9 +10,9 @@ namespace torsor {
 
 /// What stands around the action of a row of q or k.
 struct RowLanes {
-  NormAttr norm;         // before it; null: none
-  int64_t weights = -1;  // table of the norm's weights
-  int64_t gains = -1;    // table of factors behind it
+  NormAttr norm;        // before it; null: none
+  int64_t weights = -1; // table of the norm's weights
+  int64_t gains = -1;   // table of factors behind it
   bool isEmpty() const { return !norm && gains < 0; }
 };
 RowLanes queryLanes(AttentionOp op);
@@ -28,8 +28,7 @@ void emitNormed(const RowLanes &around, const TableReader &tables,
                 const Place &place, int64_t width, Pointer from, Pointer to);
 /// Multiplies the f32 row at `from` lane by lane and converts it to `to`.
 void emitLaneGains(const RowLanes &around, const TableReader &tables,
-                   const Place &place, int64_t width, Pointer from,
-                   Pointer to);
+                   const Place &place, int64_t width, Pointer from, Pointer to);
 
 /// The vector of a token, after the norm and before the action.
 struct Contents {
@@ -65,8 +64,8 @@ void emitProducts(const TableReader &tables, const Place &place,
 /// Elements at `index` (a scalar or a vector of `lanes`) of `from`, the lane's
 /// own row `stride` elements further on; indices lie in 0 ... count - 1 or are
 /// clamped. Runs of equal or falling indices cost one load.
-Num emitPick(Emitter &e, Pointer from, Num index, int64_t count,
-             int64_t lanes, int64_t stride);
+Num emitPick(Emitter &e, Pointer from, Num index, int64_t count, int64_t lanes,
+             int64_t stride);
 
 } // namespace torsor
 

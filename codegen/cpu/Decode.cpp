@@ -4,6 +4,7 @@
 
 #include "codegen/cpu/ActSteps.h"
 #include "codegen/cpu/DecodeChunk.h"
+#include "codegen/cpu/DecodePairs.h"
 #include "codegen/cpu/Exp.h"
 #include "codegen/cpu/Phases.h"
 #include "codegen/cpu/QueryRows.h"
@@ -165,8 +166,7 @@ void Decode::partial(const Call &call, Num begin, Num end,
         Num splits = tiles.end - tiles.begin;
         Num perGroup = blocksOf(call, sequence) * splits;
         Num split = tiles.begin + item % splits;
-        RowBlock block =
-            rowsOfBlock(call, sequence, item % perGroup / splits);
+        RowBlock block = rowsOfBlock(call, sequence, item % perGroup / splits);
         Num first = block.first;
         Num run = item / perGroup;
         TileContext c = context(tables, sequence, run, scratch);
@@ -220,13 +220,21 @@ void Decode::emitBlock(const Call &call, const TileContext &c,
   Num begin = max(seen.begin, number * layout.keys);
   Num end = min(seen.end, (number + 1) * layout.keys);
   Num isActed = emitKeysActed(e, kernel, call, blocks);
-  DecodeSplit split = {e, tile, scratchAt, scratch, blocks, indices,
-                       k, v,    isActed,   begin,   end,     layout.forms.values};
+  DecodeSplit split = {e,       tile,    scratchAt, scratch,
+                       blocks,  indices, k,         v,
+                       isActed, begin,   end,       layout.forms.values};
+  if (split.keysInPairs(layout))
+    for (size_t form = 0; form < layout.forms.queries.size(); ++form)
+      emitPairOrder(c.queries.bytes(int64_t(form) * scratchAt.formBytes), used,
+                    scratchAt.queryWidth,
+                    layout.head / layout.lanes * layout.lanes, layout.lanes,
+                    /*back=*/false);
   e.when(begin < end, [&] {
     split.emitAddresses(c);
     e.loop(begin, end, decodeChunk, [&](Num at) {
       emitChunk(c, split, queries, full, block.count, at);
     });
+    split.emitInOrder(c, block.count);
     emitValueRows(c, block.count);
   });
 }

@@ -4,6 +4,7 @@
 #include "codegen/cpu/DecodeChunk.h"
 
 #include "codegen/cpu/ActSteps.h"
+#include "codegen/cpu/DecodePairs.h"
 #include "codegen/cpu/Exp.h"
 #include "codegen/cpu/KeySlots.h"
 #include "codegen/cpu/PackKeys.h"
@@ -13,25 +14,48 @@ using namespace mlir;
 
 namespace torsor {
 
+bool DecodeSplit::keysInPairs(const TileLayout &layout) const {
+  return comeInPairs(k.data.element) && layout.head / layout.lanes % 2 == 0;
+}
+
+bool DecodeSplit::valuesInPairs() const {
+  return comeInPairs(v.data.element) && valueBlocks.empty();
+}
+
+void DecodeSplit::emitInOrder(const TileContext &c, Num rows) const {
+  int64_t lanes = c.lanes(), tileWidth = tile.valueVectors * lanes;
+  if (valuesInPairs())
+    emitPairOrder(c.outputs, rows, c.layout.valueWidth(),
+                  c.layout.value / tileWidth * tileWidth, lanes,
+                  /*back=*/true);
+}
+
 void DecodeSplit::emitAddresses(const TileContext &c) const {
-  Pointer keys = scratch.bytes(at.keyRows).as(e.pointer);
-  Pointer values = scratch.bytes(at.valueRows).as(e.pointer);
-  auto rowOf = [&](const Tensor &tensor, const KeySlot &slot) {
-    return tensor.data +
-           (slot.row * tensor.stride(0) + c.place.group * tensor.stride(1) +
-            slot.slot * tensor.stride(2));
+  int64_t lanes = c.lanes() / 2; // of 8 bytes
+  auto fill = [&](int64_t to, const Tensor &tensor, Num number,
+                  const KeyRun &run) {
+    Pointer list = scratch.bytes(to).as(e.i64) + (number - begin);
+    Pointer row = tensor.data + (run.first.row * tensor.stride(0) +
+                                 c.place.group * tensor.stride(1) +
+                                 run.first.slot * tensor.stride(2));
+    Num step = tensor.stride(2) * row.elementBytes();
+    Num start = e.splat(addressOf(row.base), lanes) +
+                e.iota(e.i64, lanes) * e.splat(step, lanes);
+    Num jump = e.splat(step * lanes, lanes);
+    e.loop(0, run.count, lanes, {start},
+           [&](Num n, ArrayRef<Num> carried) -> Nums {
+             list.store(n, carried[0]);
+             return {carried[0] + jump};
+           });
   };
   Num known = min(end + decodeChunk, c.keyCount);
   forKeyRuns(e, c.tables.call, c.place.sequence, begin, known,
              [&](Num number, const KeyRun &run) {
-               Pointer key = rowOf(k, run.first), value = rowOf(v, run.first);
-               Num keyStride = k.stride(2), valueStride = v.stride(2);
-               e.loop(0, run.count, 1, [&](Num n) {
-                 keys.store(number - begin + n, (key + n * keyStride).base);
-                 values.store(number - begin + n,
-                              (value + n * valueStride).base);
-               });
+               fill(at.keyRows, k, number, run);
+               fill(at.valueRows, v, number, run);
              });
+  Pointer keys = scratch.bytes(at.keyRows).as(e.pointer);
+  Pointer values = scratch.bytes(at.valueRows).as(e.pointer);
   if (!valueBlocks.empty())
     emitActedValues(c);
   Num count = valueBlocks.empty() ? known - begin : end - begin;
@@ -157,8 +181,8 @@ SmallVector<Num, 2> DecodeChunk::branchBounds() const {
   Type vector = e.vec(lanes, e.i32);
   Nums start = {e.constant(vector, int64_t(INT32_MAX)),
                 e.constant(vector, int64_t(INT32_MIN))};
-  Nums ends = e.loop(
-      0, rows, 1, start, [&](Num row, ArrayRef<Num> outer) -> Nums {
+  Nums ends =
+      e.loop(0, rows, 1, start, [&](Num row, ArrayRef<Num> outer) -> Nums {
         return e.loop(0, count, lanes, outer,
                       [&](Num key, ArrayRef<Num> carried) -> Nums {
                         Num branch = emitPair(c, op.getBranch(), row, key);
@@ -202,9 +226,8 @@ void DecodeChunk::emitBranches() const {
     });
   }
   e.when(isMixed, [&] {
-    eachVector([&](Num, Num, Num at) {
-      c.scores.store(at, merged.load(at, lanes));
-    });
+    eachVector(
+        [&](Num, Num, Num at) { c.scores.store(at, merged.load(at, lanes)); });
   });
 }
 
@@ -294,11 +317,10 @@ void DecodeChunk::emitWeights() const {
   e.loop(0, rows, 1, [&](Num row) {
     Pointer scores = c.scores + row * decodeChunk;
     Num start = e.constant(e.vec(lanes, e.f32), lowestMaximum);
-    Num highest = e.loop(0, filled, lanes, {start},
-                         [&](Num key, ArrayRef<Num> carried) -> Nums {
-                           return {
-                               max(carried[0], rank(scores.load(key, lanes)))};
-                         })[0];
+    Num highest = e.loop(
+        0, filled, lanes, {start}, [&](Num key, ArrayRef<Num> carried) -> Nums {
+          return {max(carried[0], rank(scores.load(key, lanes)))};
+        })[0];
     Num before = c.maxima.load(row);
     Num now = max(before, greatest(e, highest));
     c.maxima.store(row, now);
@@ -308,9 +330,9 @@ void DecodeChunk::emitWeights() const {
     sum = e.loop(
         0, filled, lanes, {sum}, [&](Num key, ArrayRef<Num> carried) -> Nums {
           Num score = scores.load(key, lanes);
-          Num weight = isLinear ? select(score == hiddenScore, 0.0, score)
-                                : emitExp2(e, c.target(),
-                                           score - e.splat(now, lanes));
+          Num weight =
+              isLinear ? select(score == hiddenScore, 0.0, score)
+                       : emitExp2(e, c.target(), score - e.splat(now, lanes));
           scores.store(key, weight);
           return {carried[0] + weight};
         })[0];

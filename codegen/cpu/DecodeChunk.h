@@ -19,20 +19,27 @@ struct DecodeSplit {
   const Indices &indices;
   Tensor k, v;
   Num isActed;
-  Num begin, end; // keys, by number within the run
+  Num begin, end;                             // keys, by number within the run
   llvm::ArrayRef<BlockAttr> valueBlocks = {}; // what acts on v
 
   /// Writes the addresses of the rows of k and v, from those of `begin` to
   /// those of the chunk behind `end`; the last key stands for those behind it.
   void emitAddresses(const TileContext &c) const;
+  /// Whether a row of k, and so of q, is summed as evens and odds; a row of v,
+  /// and so the outputs (in the columns of whole tiles).
+  bool keysInPairs(const TileLayout &layout) const;
+  bool valuesInPairs() const;
+  /// Brings the outputs back into their order.
+  void emitInOrder(const TileContext &c, Num rows) const;
   /// Row `number` of the split.
   Pointer keyRow(Num number) const { return rowAt(at.keyRows, k, number); }
   Pointer valueRow(Num number) const {
     Pointer row = rowAt(at.valueRows, v, number);
-    return valueBlocks.empty() ? row : row.as(e.f32);
+    return actedValues().empty() ? row : row.as(e.f32);
   }
 
 private:
+  llvm::ArrayRef<BlockAttr> actedValues() const { return valueBlocks; }
   /// Acts on the rows of v; their addresses are then those of the scratch.
   void emitActedValues(const TileContext &c) const;
   Pointer rowAt(int64_t list, const Tensor &tensor, Num number) const {

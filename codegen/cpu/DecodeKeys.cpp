@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products of the rows of a decode block with the keys of a chunk.
 #include "codegen/cpu/DecodeChunk.h"
+#include "codegen/cpu/DecodePairs.h"
 
 using namespace mlir;
 
@@ -67,9 +68,9 @@ void DecodeChunk::emitDots(Num firstRow, int64_t rowCount, Num block,
   const DecodeScratch &at = split.at;
   int64_t lanes = c.lanes(), head = c.layout.head;
   int64_t keys = split.tile.keysBeside(rowCount), whole = head / lanes * lanes;
+  bool inPairs = split.keysInPairs(c.layout);
   Pointer sums = split.scratch.bytes(at.sums).as(e.f32);
-  Pointer queries =
-      c.queries + firstRow * at.queryWidth;
+  Pointer queries = c.queries + firstRow * at.queryWidth;
   Num zero = e.constant(e.vec(lanes, e.f32), 0.0);
   e.loop(0, e.index(lanes), keys, [&](Num n) {
     e.when(firstRow == 0,
@@ -93,13 +94,19 @@ void DecodeChunk::emitDots(Num firstRow, int64_t rowCount, Num block,
     totals = e.loop(0, e.index(whole), lanes * unroll, totals,
                     [&](Num d, ArrayRef<Num> carried) -> Nums {
                       Nums next(carried);
-                      for (int64_t u = 0; u < unroll; ++u) {
-                        Nums loaded;
-                        for (const Pointer &row : rows)
-                          loaded.push_back(
-                              e.convert(row.load(d + u * lanes, lanes), e.f32));
-                        add(d + u * lanes, loaded, next);
-                      }
+                      SmallVector<Nums, 2> loaded(unroll);
+                      for (const Pointer &row : rows)
+                        if (inPairs) {
+                          auto [even, odd] = loadPair(row, d, lanes);
+                          loaded[0].push_back(even);
+                          loaded[1].push_back(odd);
+                        } else {
+                          for (int64_t u = 0; u < unroll; ++u)
+                            loaded[u].push_back(e.convert(
+                                row.load(d + u * lanes, lanes), e.f32));
+                        }
+                      for (int64_t u = 0; u < unroll; ++u)
+                        add(d + u * lanes, loaded[u], next);
                       return next;
                     });
     if (whole < head) {

@@ -2,6 +2,7 @@
 // Weights times the values of a chunk. The outputs lie in the first cache; the
 // registers hold a tile of values, which every row of the block uses.
 #include "codegen/cpu/DecodeChunk.h"
+#include "codegen/cpu/DecodePairs.h"
 
 using namespace mlir;
 
@@ -44,6 +45,14 @@ void DecodeChunk::emitValueTile(Num key, Num column, int64_t vectors,
   Nums values;
   for (int64_t k = 0; k < keys; ++k) {
     Pointer row = split.valueRow(inSplit(key + k)) + column;
+    if (split.valuesInPairs() && vectors == split.tile.valueVectors &&
+        !tail) {
+      for (int64_t v = 0; v < vectors; v += 2) {
+        auto [even, odd] = loadPair(row, v * lanes, lanes);
+        values.append({even, odd});
+      }
+      continue;
+    }
     for (int64_t v = 0; v < vectors; ++v)
       values.push_back(tail && v + 1 == vectors
                            ? loadTail(row + v * lanes, lanes, tail)

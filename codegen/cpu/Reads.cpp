@@ -113,6 +113,13 @@ std::vector<uint8_t> readsOf(const Kernel &kernel, AppendOp op) {
   return reads.bits;
 }
 
+std::vector<uint8_t> readsOf(const Kernel &kernel, EmbeddingOp op) {
+  Reads reads(kernel);
+  reads.addPrepared();
+  reads.add(op.getElement(), yielded(op.getElement()), TORSOR_READS_QUERY);
+  return reads.bits;
+}
+
 std::vector<uint8_t> readsOf(const Kernel &kernel, MergeOp op) {
   Reads reads(kernel);
   reads.addPrepared();

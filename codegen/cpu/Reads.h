@@ -14,6 +14,7 @@ namespace torsor {
 std::vector<uint8_t> readsOf(const Kernel &kernel, AttentionOp op);
 std::vector<uint8_t> readsOf(const Kernel &kernel, AppendOp op);
 std::vector<uint8_t> readsOf(const Kernel &kernel, MergeOp op);
+std::vector<uint8_t> readsOf(const Kernel &kernel, EmbeddingOp op);
 
 } // namespace torsor
 

@@ -19,29 +19,42 @@ void emitRowWeights(const TileContext &c, Num row, Pointer weights, Num begin,
     int64_t whole = count / lanes * lanes;
     Num all = e.splat(alpha, lanes);
     if (whole)
-      e.loop(0, e.index(whole), lanes, [&](Num at) {
-        sums.store(at, sums.load(at, lanes) * all);
-      });
+      e.loop(0, e.index(whole), lanes,
+             [&](Num at) { sums.store(at, sums.load(at, lanes) * all); });
     e.loop(whole, e.index(count), 1,
            [&](Num at) { sums.store(at, sums.load(at) * alpha); });
   });
-  e.loop(begin, end, lanes, [&](Num at) {
-    Num weight = weights.load(at, lanes);
-    Num number = emitPair(c, op.getValueRow(), row, firstKey + at);
-    number = max(min(number, count - 1), 0);
-    Num first = e.lane(number, 0);
-    auto add = [&](Num to, Num more) {
-      Num place = e.convert(to, e.i64);
-      sums.store(place, sums.load(place) + more);
-    };
-    e.when(
-        e.any(number != e.splat(first, lanes)) ^ 1,
-        [&] { add(first, e.sum(weight)); },
-        [&] {
-          for (int64_t lane = 0; lane < lanes; ++lane)
-            add(e.lane(number, lane), e.lane(weight, lane));
-        });
-  });
+  auto add = [&](Num to, Num more) {
+    Num place = e.convert(to, e.i64);
+    sums.store(place, sums.load(place) + more);
+  };
+  // Far from the diagonal most keys pick one row: its weights are summed in
+  // registers until another comes.
+  Num none = e.constant(e.vec(lanes, e.f32), 0.0);
+  Nums left =
+      e.loop(begin, end, lanes, {e.constant(e.i32, int64_t(0)), none},
+             [&](Num at, ArrayRef<Num> carried) -> Nums {
+               Num current = carried[0], held = carried[1];
+               Num weight = weights.load(at, lanes);
+               Num number = emitPair(c, op.getValueRow(), row, firstKey + at);
+               number = max(min(number, count - 1), 0);
+               return e.choose(
+                   e.any(number != e.splat(current, lanes)),
+                   [&]() -> Nums {
+                     add(current, e.sum(held));
+                     Num first = e.lane(number, 0);
+                     return e.choose(
+                         e.any(number != e.splat(first, lanes)),
+                         [&]() -> Nums {
+                           for (int64_t lane = 0; lane < lanes; ++lane)
+                             add(e.lane(number, lane), e.lane(weight, lane));
+                           return {first, none};
+                         },
+                         [&]() -> Nums { return {first, weight}; });
+                   },
+                   [&]() -> Nums { return {current, held + weight}; });
+             });
+  add(left[0], e.sum(left[1]));
 }
 
 void emitValueWeights(const TileContext &c, Num groups, Num tile) {

@@ -46,6 +46,8 @@ llvm::StringRef getOperationName(unsigned op) {
     return "append";
   case TORSOR_MERGE:
     return "merge";
+  case TORSOR_EMBED:
+    return "embed";
   default:
     return "";
   }
@@ -268,7 +270,7 @@ bool Compilation::keepOperations(mlir::ModuleOp module) {
   if (has(TORSOR_ATTEND))
     add({TORSOR_PREFILL, TORSOR_DECODE});
   for (unsigned op = TORSOR_REBASE; op < TORSOR_STEP; ++op)
-    if (has(op)) {
+    if (has(op) && getOperationName(op).empty()) {
       diagnostics.error({}, "kernel",
                         fmt::format("no kernel for operation {} yet", op));
       return false;
@@ -277,7 +279,7 @@ bool Compilation::keepOperations(mlir::ModuleOp module) {
     llvm::SmallVector<mlir::NamedAttribute> kept;
     for (mlir::NamedAttribute entry : interface.getOperations()) {
       bool keep = true;
-      for (unsigned op = TORSOR_PREFILL; op <= TORSOR_MERGE; ++op)
+      for (unsigned op = TORSOR_PREFILL; op < TORSOR_STEP; ++op)
         if (entry.getName() == getOperationName(op))
           keep = has(op);
       if (keep)

@@ -342,3 +342,163 @@ func.func @scan_r2(%seq: memref<?x12xi64>) {
     } : memref<?x12xi64>
   return
 }
+
+// -----
+
+// attention R4
+!f = memref<?x?x?x1xf32>
+func.func @attention_r4_norm(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
+    %acted: i1, %w: memref<3x1xf32>) {
+  // expected-error @below {{'torsor.attention' op table 4 does not exist}}
+  torsor.attention q(%q) k(%k) v(%v) o(%o) sequences(%seq) acted(%acted)
+    tables(%w) table_info [#torsor.table<bind 0["3", "1"]>]
+    branches [] visible [] full []
+    plan <rows = 96, keys = 256, form = tiled> attributes {norm = #torsor.norm<kind = rms, eps = 0.5 : f64, q = 4>}
+    rows {
+    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
+      torsor.yield
+    } columns {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):
+      torsor.yield
+    } : !f, !f, !f, !f, memref<?x12xi64>, i1, memref<3x1xf32>
+  return
+}
+
+// -----
+
+// attention R4
+!f = memref<?x?x?x1xf32>
+func.func @attention_r4_gain(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
+    %acted: i1, %w: memref<3x1xf32>) {
+  // expected-error @below {{'torsor.attention' op table 1 does not exist}}
+  torsor.attention q(%q) k(%k) v(%v) o(%o) sequences(%seq) acted(%acted)
+    tables(%w) table_info [#torsor.table<bind 0["3", "1"]>]
+    branches [] visible [] full []
+    plan <rows = 96, keys = 256, form = tiled> attributes {lane_gain_k = 1}
+    rows {
+    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
+      torsor.yield
+    } columns {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):
+      torsor.yield
+    } : !f, !f, !f, !f, memref<?x12xi64>, i1, memref<3x1xf32>
+  return
+}
+
+// -----
+
+// attention R5
+!f = memref<?x?x?x1xf32>
+func.func @attention_r5_divide(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
+    %acted: i1, %w: memref<3x1xf32>) {
+  // expected-error @below {{'torsor.attention' op 'divide' stands with 'linear' only}}
+  torsor.attention q(%q) k(%k) v(%v) o(%o) sequences(%seq) acted(%acted)
+    tables(%w) table_info [#torsor.table<bind 0["3", "1"]>]
+    branches [] visible [] full []
+    plan <rows = 96, keys = 256, form = tiled>
+    rows {
+    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
+      torsor.yield
+    } columns {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):
+      torsor.yield
+    } divide {
+    ^bb0(%z: f32):
+      torsor.yield %z : f32
+    } : !f, !f, !f, !f, memref<?x12xi64>, i1, memref<3x1xf32>
+  return
+}
+
+// -----
+
+// attention R5
+!f = memref<?x?x?x1xf32>
+func.func @attention_r5_values(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
+    %acted: i1, %w: memref<3x1xf32>) {
+  // expected-error @below {{'torsor.attention' op 'value_row' and 'value_table' stand together}}
+  torsor.attention q(%q) k(%k) v(%v) o(%o) sequences(%seq) acted(%acted)
+    tables(%w) table_info [#torsor.table<bind 0["3", "1"]>]
+    branches [] visible [] full []
+    plan <rows = 96, keys = 256, form = tiled> attributes {value_table = 0}
+    rows {
+    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
+      torsor.yield
+    } columns {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):
+      torsor.yield
+    } : !f, !f, !f, !f, memref<?x12xi64>, i1, memref<3x1xf32>
+  return
+}
+
+// -----
+
+// path R1
+!f = memref<?x?x?x1xf32>
+func.func @path_r1(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
+    %acted: i1, %w: memref<3x1xf32>) {
+  torsor.attention q(%q) k(%k) v(%v) o(%o) sequences(%seq) acted(%acted)
+    tables(%w) table_info [#torsor.table<bind 0["3", "1"]>]
+    branches [] visible [] full []
+    plan <rows = 96, keys = 256, form = tiled>
+    rows {
+    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
+      torsor.yield
+    } columns {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):
+      torsor.yield
+    } logit {
+    ^bb0(%z: f32, %i: i32, %j: i32):
+      // expected-error @below {{'torsor.path' op reads sum 0, but there are 0 here}}
+      %p = torsor.path 0
+      torsor.yield %p : f32
+    } : !f, !f, !f, !f, memref<?x12xi64>, i1, memref<3x1xf32>
+  return
+}
+
+// -----
+
+// content R1
+!f = memref<?x?x?x1xf32>
+func.func @content_r1(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
+    %acted: i1, %w: memref<3x1xf32>) {
+  torsor.attention q(%q) k(%k) v(%v) o(%o) sequences(%seq) acted(%acted)
+    tables(%w) table_info [#torsor.table<bind 0["3", "1"]>]
+    branches [] visible [] full []
+    plan <rows = 96, keys = 256, form = tiled>
+    rows {
+    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
+      torsor.yield
+    } columns {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):
+      torsor.yield
+    } init {
+    ^bb0(%i: i32, %j: i32):
+      %c = arith.constant 0 : i64
+      // expected-error @below {{'torsor.content' op stands in 'rows' and 'columns' only}}
+      %p = torsor.content %c
+      torsor.yield %p : f32
+    } : !f, !f, !f, !f, memref<?x12xi64>, i1, memref<3x1xf32>
+  return
+}
+
+// -----
+
+// row_dot R1
+!f = memref<?x?x?x1xf32>
+func.func @row_dot_r1(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
+    %acted: i1, %w: memref<3x1xf32>) {
+  torsor.attention q(%q) k(%k) v(%v) o(%o) sequences(%seq) acted(%acted)
+    tables(%w) table_info [#torsor.table<bind 0["3", "1"]>]
+    branches [] visible [] full []
+    plan <rows = 96, keys = 256, form = tiled>
+    rows {
+    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
+      // expected-error @below {{'torsor.row_dot' op reads the vector of the other side}}
+      %p = torsor.row_dot key %w[%i < 3] : (memref<3x1xf32>, i64) -> f32
+      torsor.yield
+    } columns {
+    ^bb0(%j: i64, %t: i64, %g: i64, %b: i64, %n: i64):
+      torsor.yield
+    } : !f, !f, !f, !f, memref<?x12xi64>, i1, memref<3x1xf32>
+  return
+}

@@ -162,3 +162,67 @@ torsor.interface @x {head = 4 : i64, value = 4 : i64, q = f32, k = f32, v = f32,
   streams = [#torsor.field<name = "k", type = f32, stage = 3, sides = 2, axes = ["G", "4"]>],
   manifest = "", contract = "contract 1", bind_tables = [], prepare_tables = [],
   keys_acted, decode_queries = 16 : i64, window = 1024 : i64}
+
+// What only some schemes have: a norm, factors by lane, weights that are the
+// logits themselves, sums over paths, rows added to values.
+!g = memref<?x?x?x4xf32>
+// CHECK-LABEL: func.func @extras
+func.func @extras(%q: !g, %k: !g, %v: !g, %o: !g, %seq: memref<?x12xi64>,
+    %acted: i1, %w: memref<4xf32>, %r: memref<3x4xf32>, %t: memref<4x16xf32>) {
+  // CHECK: torsor.attention
+  // CHECK-SAME: lane_gain_k = 0 : i64
+  // CHECK-SAME: linear
+  // CHECK-SAME: norm = #torsor.norm<kind = rms, eps = 5.000000e-01 : f64, q = 0>
+  // CHECK-SAME: path_after = 1 : i64
+  // CHECK-SAME: value_table = 1 : i64
+  // CHECK: torsor.content
+  // CHECK: torsor.row_dot key %{{.*}}[%{{.*}}<3] : (memref<3x4xf32>, i64) -> f32
+  // CHECK: path {
+  // CHECK: logit {
+  // CHECK: torsor.path 0
+  // CHECK: torsor.row_dot query %{{.*}}[%{{.*}}<3] by_lane : (memref<4x16xf32>, i32) -> f32
+  // CHECK: value_row {
+  // CHECK: divide {
+  torsor.attention q(%q) k(%k) v(%v) o(%o) sequences(%seq) acted(%acted)
+    tables(%w, %r, %t) table_info [#torsor.table<bind 0["4"]>,
+      #torsor.table<bind 1["3", "4"]>, #torsor.table<bind 2["4", "16"]>]
+    branches [] visible [] full []
+    plan <rows = 96, keys = 256, form = tiled>
+    attributes {norm = #torsor.norm<kind = rms, eps = 0.5 : f64, q = 0>,
+                lane_gain_k = 0 : i64, linear, value_table = 1 : i64,
+                path_after = 1 : i64}
+    rows {
+    ^bb0(%i: i64, %s: i64, %h: i64, %b: i64, %n: i64):
+      %x = torsor.content %i
+      torsor.yield %x : f32
+    } columns {
+    ^bb0(%j: i64, %u: i64, %g: i64, %b: i64, %n: i64):
+      %x = torsor.row_dot key %r[%j < 3] : (memref<3x4xf32>, i64) -> f32
+      torsor.yield %x : f32
+    } path {
+    ^bb0(%z: f32, %i: i32, %j: i32, %x: f32, %y: f32):
+      torsor.yield %z : f32
+    } logit {
+    ^bb0(%z: f32, %i: i32, %j: i32, %x: f32, %y: f32):
+      %p = torsor.path 0
+      %d = torsor.row_dot query %t[%j < 3] by_lane : (memref<4x16xf32>, i32) -> f32
+      %a = arith.addf %p, %d : f32
+      torsor.yield %a : f32
+    } value_row {
+    ^bb0(%i: i32, %j: i32, %x: f32, %y: f32):
+      torsor.yield %j : i32
+    } divide {
+    ^bb0(%z: f32, %x: f32):
+      torsor.yield %z : f32
+    } : !g, !g, !g, !g, memref<?x12xi64>, i1, memref<4xf32>, memref<3x4xf32>,
+        memref<4x16xf32>
+  // CHECK: torsor.append
+  // CHECK-SAME: norm = #torsor.norm<kind = l2, eps = 0.000000e+00 : f64>
+  torsor.append k(%k) v(%v) into(%k, %v) sequences(%seq) table_info []
+    blocks [] attributes {norm = #torsor.norm<kind = l2, eps = 0.0 : f64>}
+    columns {
+    ^bb0(%j: i64, %u: i64, %g: i64, %b: i64, %n: i64):
+      torsor.yield
+    } : !g, !g, !g, !g, memref<?x12xi64>
+  return
+}

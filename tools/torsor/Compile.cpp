@@ -26,6 +26,7 @@ static uint32_t parseOperations(const std::vector<std::string> &names) {
   static const std::pair<const char *, torsor_op> known[] = {
       {"prefill", TORSOR_PREFILL}, {"decode", TORSOR_DECODE},
       {"append", TORSOR_APPEND},   {"merge", TORSOR_MERGE},
+      {"embed", TORSOR_EMBED},
       {"attend", TORSOR_ATTEND},   {"step", TORSOR_STEP}};
   uint32_t bits = 0;
   for (const std::string &name : names) {
@@ -35,7 +36,7 @@ static uint32_t parseOperations(const std::vector<std::string> &names) {
         bits |= 1u << op;
     if (bits == before && name != "")
       failUsage(fmt::format("--op {}: write prefill, decode, append, merge, "
-                            "attend or step",
+                            "embed, attend or step",
                             name));
   }
   return bits;
