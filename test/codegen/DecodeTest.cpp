@@ -29,15 +29,19 @@ TEST(Decode, Widths) {
   }
 }
 
+/// Widths of whole stretches of two vectors, and others; rows so wide that a
+/// tile takes one key.
 TEST(Decode, HalfTypes) {
-  for (torsor_dtype dtype : {TORSOR_BF16, TORSOR_F16}) {
-    Rope r = rope(72, 40, 32);
-    r.text.decode = true;
-    r.text.dtype = dtype == TORSOR_BF16 ? "bf16" : "f16";
-    Loaded code(r.text.module());
-    compare(code, TORSOR_DECODE, r.naive,
-            {.heads = 6, .groups = 2, .queries = 2, .keys = 290}, dtype);
-  }
+  const int64_t widths[][2] = {{72, 40}, {64, 128}, {96, 13}, {528, 530}};
+  for (torsor_dtype dtype : {TORSOR_BF16, TORSOR_F16})
+    for (auto [head, value] : widths) {
+      Rope r = rope(head, value, 32);
+      r.text.decode = true;
+      r.text.dtype = dtype == TORSOR_BF16 ? "bf16" : "f16";
+      Loaded code(r.text.module());
+      compare(code, TORSOR_DECODE, r.naive,
+              {.heads = 6, .groups = 2, .queries = 2, .keys = 290}, dtype);
+    }
 }
 
 /// Keys that append has acted on and stored, read back by both kernels.
