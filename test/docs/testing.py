@@ -75,7 +75,7 @@ def oracle_section(root):
     lines += [f"| `{case}` | {why} |" for case, why in sorted(others.items())]
     lines += ["", "| not on kernels | why |", "|---|---|"]
     lines += [f"| `{case}` | {why} |" for case, why in sorted(refused.items())]
-    lines += ["", f"{len(constants)} cases are constants of the language, which no kernel computes: "
+    lines += ["", f"{len(constants)} cases make no call of attention (constants of the language, embeddings): "
               + ", ".join(f"`{case}`" for case in sorted(constants)) + ".", ""]
     return lines
 

@@ -27,7 +27,7 @@ Compiled compiled(const std::string &text, torsor_dtype dtype = TORSOR_F32) {
 }
 
 TEST(FieldKernel, SHP_13_TailsStayInsideTheirPages) {
-  for (int64_t width : {2, 4, 6, 10, 12, 14, 18, 20, 34, 36})
+  for (int64_t width : {2, 6, 10, 14, 18, 34})
     for (const char *layout : {"split", "adjacent"})
       for (torsor_dtype dtype : {TORSOR_F32, TORSOR_BF16, TORSOR_F16}) {
         std::string turned =
