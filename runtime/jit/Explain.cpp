@@ -12,7 +12,7 @@
 using namespace torsor;
 
 bool torsor::explain(Compilation &compilation, bool json, int64_t length,
-                     std::string &text) {
+                     std::string &text, int64_t trained) {
   mlir::ModuleOp schemes = compilation.emitSchemes();
   if (!schemes)
     return false;
@@ -21,14 +21,14 @@ bool torsor::explain(Compilation &compilation, bool json, int64_t length,
                    compilation.getDiagnostics().hasErrors()))
     return false;
   std::vector<SchemeFacts> all =
-      gatherAllFacts(compilation, schemes, kernels, length);
+      gatherAllFacts(compilation, schemes, kernels, length, trained);
   if (json) {
     text = explainInJson(all, schemes);
     return true;
   }
   for (const SchemeFacts &facts : all)
     text += explainInText(facts) + "\n";
-  text += explainStacks(schemes);
+  text += explainStacks(schemes, all);
   std::string decisions;
   for (const Diagnostic *message : compilation.getDiagnostics().sorted())
     if (message->level == DiagnosticLevel::Remark)
@@ -43,7 +43,8 @@ bool torsor::explain(Compilation &compilation, bool json, int64_t length,
 std::vector<SchemeFacts> torsor::gatherAllFacts(const Compilation &compilation,
                                                 mlir::ModuleOp schemes,
                                                 mlir::ModuleOp kernels,
-                                                int64_t length) {
+                                                int64_t length,
+                                                int64_t trained) {
   std::vector<SchemeFacts> all;
   for (SchemeOp scheme : schemes.getOps<SchemeOp>()) {
     InterfaceOp interface;
@@ -51,6 +52,12 @@ std::vector<SchemeFacts> torsor::gatherAllFacts(const Compilation &compilation,
       interface = kernels.lookupSymbol<InterfaceOp>(scheme.getSymNameAttr());
     all.push_back(gatherFacts(scheme, interface, length,
                               compilation.getOptions().kernel.f32Reference));
+    TrainingFacts training =
+        findTraining(compilation.getFile(), all.back().name);
+    if (trained > 0)
+      training.trained = static_cast<double>(trained);
+    all.back().stability =
+        gatherStability(scheme, all.back(), training, length);
     for (const Scheme *chosen : compilation.getChosen())
       if (chosen->name == all.back().name)
         all.back().canonical =
@@ -192,7 +199,7 @@ static std::string describePhases(const SchemeFacts &facts) {
   return text;
 }
 
-static std::string describeLegality(const SchemeFacts &facts) {
+std::string torsor::describeLegality(const SchemeFacts &facts) {
   std::string text = "Legality:\n";
   text += facts.isRelative()
               ? "  relative: the action enters the score only through "
@@ -204,10 +211,12 @@ static std::string describeLegality(const SchemeFacts &facts) {
   text += facts.isBounded()
               ? "  stable: bounded for every key that the mask shows\n"
               : "  not bounded for every key that the mask shows\n";
+  text += describeStability(facts);
   bool turns = llvm::any_of(facts.blocks, [](const BlockFacts &block) {
     return llvm::StringRef(block.kind).starts_with("turn");
   });
-  return turns ? text + describePhases(facts) : text;
+  return turns ? text + describePhases(facts) + describePhaseStrategies(facts)
+               : text;
 }
 
 static std::string describeKernels(const SchemeFacts &facts) {
@@ -255,28 +264,5 @@ std::string torsor::explainInText(const SchemeFacts &facts) {
       "Work of a head over {} tokens: {:.4g} pairs, {:.4g} flops, {:.4g} bytes "
       "of q, k, v and o\n",
       facts.length, facts.pairs, facts.flops, facts.bytes);
-  return text;
-}
-
-std::string torsor::explainStacks(mlir::ModuleOp schemes) {
-  std::string text;
-  for (StackOp stack : schemes.getOps<StackOp>()) {
-    auto layers = stack.getLayers();
-    text += fmt::format("stack {}: {} layers\n", stack.getSymName().str(),
-                        layers.size());
-    for (size_t n = 0; n < layers.size();) {
-      size_t end = n;
-      while (end < layers.size() && layers[end] == layers[n])
-        ++end;
-      std::string names;
-      for (mlir::Attribute use : llvm::cast<mlir::ArrayAttr>(layers[n]))
-        names +=
-            " " + llvm::cast<mlir::FlatSymbolRefAttr>(use).getValue().str();
-      text += end - n == 1 ? fmt::format("  layer {}:", n)
-                           : fmt::format("  layers {} … {}:", n, end - 1);
-      text += (names.empty() ? " none" : names) + "\n";
-      n = end;
-    }
-  }
   return text;
 }

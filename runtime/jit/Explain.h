@@ -19,15 +19,19 @@ constexpr int64_t defaultExplainLength = 4096;
 /// What `torsor explain` prints of what the compilation chose, with or without
 /// kernels: a scheme that has none yet is explained, too, and why it has none
 /// is a remark. False: the compilation's messages say why.
+/// `trained`: tokens of the training where no scheme says it; 0: unknown.
 bool explain(Compilation &compilation, bool json, int64_t length,
-             std::string &text);
+             std::string &text, int64_t trained = 0);
 
 /// All schemes that a compilation chose, from its two levels of IR; `kernels`
 /// may be null.
 std::vector<SchemeFacts> gatherAllFacts(const Compilation &compilation,
                                         mlir::ModuleOp schemes,
-                                        mlir::ModuleOp kernels, int64_t length);
+                                        mlir::ModuleOp kernels, int64_t length,
+                                        int64_t trained = 0);
 
+/// What was decided of legality, stability and phases, in plain words.
+std::string describeLegality(const SchemeFacts &facts);
 /// In plain words.
 std::string explainInText(const SchemeFacts &facts);
 /// One JSON object. Frequencies are radians per unit of their clock, as the
@@ -37,8 +41,13 @@ std::string explainInJson(const SchemeFacts &facts);
 /// the members of a scheme that is the only one also stand outside the list.
 std::string explainInJson(llvm::ArrayRef<SchemeFacts> facts,
                           mlir::ModuleOp schemes);
-/// The stacks of a module, a line for each run of equal layers.
-std::string explainStacks(mlir::ModuleOp schemes);
+/// The stacks of a module, a line for each run of equal layers, with the memory
+/// of a layer's caches.
+std::string explainStacks(mlir::ModuleOp schemes,
+                          llvm::ArrayRef<SchemeFacts> facts);
+/// The facts of a scheme of that name; null if there is none.
+const SchemeFacts *findFacts(llvm::ArrayRef<SchemeFacts> facts,
+                             llvm::StringRef name);
 
 /// Writes the canonical form and the JSON of each scheme into its interface.
 void attachManifests(const Compilation &compilation, mlir::ModuleOp schemes,

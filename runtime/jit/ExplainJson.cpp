@@ -101,6 +101,45 @@ static void writeKernels(OStream &out, const SchemeFacts &facts) {
   });
 }
 
+static void writeCoverage(OStream &out, const CoverageFacts &coverage) {
+  out.attributeObject("coverage", [&] {
+    out.attribute("trained", coverage.trained);
+    out.attribute("target", coverage.target);
+    out.attribute("pairs_of_32_turns", coverage.many);
+    out.attribute("pairs_of_a_turn", coverage.some);
+    out.attribute("pairs_below_a_turn", coverage.partial);
+    out.attributeArray("leaving", [&] {
+      for (int64_t pair : coverage.leaving)
+        out.value(pair);
+    });
+  });
+}
+
+static void writeStability(OStream &out, const SchemeFacts &facts) {
+  const StabilityFacts &stability = facts.stability;
+  static const char *const laws[] = {"none", "distance", "absolute", "content"};
+  out.attributeObject("stability", [&] {
+    out.attribute("group", stability.group);
+    if (!stability.group) {
+      out.attribute("axiom", stability.axiom);
+      out.attribute("reason", stability.reason);
+    }
+    out.attribute("commuting", stability.commuting);
+    out.attribute("bias", laws[static_cast<int>(stability.bias)]);
+    out.attribute("bounded_on_past", stability.boundedOnPast);
+    out.attribute("bounded_on_future", stability.boundedOnFuture);
+    out.attribute("horizon", stability.horizon);
+    attributeReal(out, "growth", stability.growth);
+    if (stability.peak)
+      out.attribute("peak", *stability.peak);
+    attributeReal(out, "condition", stability.condition);
+    if (stability.span)
+      out.attribute("anchored_span", *stability.span);
+    if (stability.coverage)
+      writeCoverage(out, *stability.coverage);
+  });
+}
+
 static void writeScheme(OStream &out, const SchemeFacts &facts) {
   out.attribute("name", facts.name);
   out.attribute("head", facts.head);
@@ -138,6 +177,7 @@ static void writeScheme(OStream &out, const SchemeFacts &facts) {
     out.attribute("relative", facts.isRelative());
     out.attribute("bounded", facts.isBounded());
   });
+  writeStability(out, facts);
   out.attributeObject("phase", [&] {
     out.attribute("arithmetic", facts.f32Reference ? "f32_reference" : "exact");
     attributeReal(out, "longest_position", facts.longest);
@@ -159,6 +199,23 @@ std::string torsor::explainInJson(const SchemeFacts &facts) {
   OStream out(stream, 1);
   out.object([&] { writeScheme(out, facts); });
   return text;
+}
+
+/// Per layer, the cache of each attention.
+static void writeCaches(OStream &out, StackOp stack,
+                        llvm::ArrayRef<SchemeFacts> facts) {
+  out.attributeArray("caches", [&] {
+    for (mlir::Attribute layer : stack.getLayers())
+      out.array([&] {
+        for (mlir::Attribute use : llvm::cast<mlir::ArrayAttr>(layer))
+          if (const SchemeFacts *one = findFacts(
+                  facts, llvm::cast<mlir::FlatSymbolRefAttr>(use).getValue()))
+            out.object([&] {
+              out.attribute("tokens", one->cacheTokens);
+              attributeReal(out, "bytes_per_head", one->cacheBytes);
+            });
+      });
+  });
 }
 
 std::string torsor::explainInJson(llvm::ArrayRef<SchemeFacts> facts,
@@ -186,6 +243,7 @@ std::string torsor::explainInJson(llvm::ArrayRef<SchemeFacts> facts,
                       llvm::cast<mlir::FlatSymbolRefAttr>(use).getValue());
               });
           });
+          writeCaches(out, stack, facts);
         });
     });
   });

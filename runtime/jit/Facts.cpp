@@ -275,6 +275,23 @@ static void readKernel(InterfaceOp interface, SchemeFacts &facts) {
   }
 }
 
+/// What later queries may still see: the most keys of one query. Values that
+/// are lanes of the key take no room of their own; a state is f32.
+static void measureCache(SchemeOp scheme, SchemeFacts &facts, int64_t bytes) {
+  if (facts.readout == "delta" ||
+      (facts.readout == "linear" && facts.operations.empty())) {
+    facts.cacheBytes = 4.0 * static_cast<double>(facts.head) *
+                       static_cast<double>(facts.value);
+    return;
+  }
+  double most = 0;
+  for (int64_t i = 0; i < facts.length; ++i)
+    most = std::max(most, countKeys(facts.visible, i, facts.length));
+  facts.cacheTokens = static_cast<int64_t>(most);
+  int64_t lanes = facts.head + (scheme.getValueLow() ? 0 : facts.value);
+  facts.cacheBytes = most * static_cast<double>(lanes * bytes);
+}
+
 SchemeFacts torsor::gatherFacts(SchemeOp scheme, InterfaceOp interface,
                                 int64_t length, bool f32Reference) {
   SchemeFacts facts;
@@ -297,6 +314,7 @@ SchemeFacts torsor::gatherFacts(SchemeOp scheme, InterfaceOp interface,
   int64_t bytes = facts.q == "f32" || facts.q.empty() ? 4 : 2;
   facts.bytes = 2.0 * static_cast<double>(length * bytes) *
                 static_cast<double>(facts.head + facts.value);
+  measureCache(scheme, facts, bytes);
   if (facts.tileRows > 0 && facts.tileKeys > 0)
     facts.tiles = countTiles(facts.visible, facts.full, length, facts.tileRows,
                              facts.tileKeys);

@@ -4,6 +4,7 @@
 #define TORSOR_RUNTIME_JIT_FACTS_H
 
 #include "runtime/jit/MaskFacts.h"
+#include "runtime/jit/Stability.h"
 
 #include <optional>
 #include <string>
@@ -61,6 +62,8 @@ struct SchemeFacts {
   /// radians.
   std::optional<double> phaseReach;
 
+  StabilityFacts stability;
+
   /// Of kernels; empty where there are none.
   std::vector<std::string> operations;
   std::string contract;
@@ -72,6 +75,11 @@ struct SchemeFacts {
   int64_t length = 0;
   double pairs = 0, flops = 0, bytes = 0;
   TileCounts tiles;
+
+  /// A cache of that many tokens: those that a later query may still see, and
+  /// the bytes of their keys and values, of one key head.
+  int64_t cacheTokens = 0;
+  double cacheBytes = 0;
 
   bool isIsometric() const;
   bool isRelative() const;

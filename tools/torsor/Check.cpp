@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `torsor check` and `torsor fmt`.
 #include "frontend/Format.h"
+#include "runtime/jit/Explain.h"
 #include "runtime/jit/Files.h"
 #include "tools/torsor/Commands.h"
 #include "tools/torsor/Failure.h"
@@ -15,6 +16,13 @@ static void runCheck(const SourceOptions &options) {
   auto compilation = startCompilation(options);
   compilation->check();
   finishStep(*compilation, options);
+  if (!options.remarks)
+    return;
+  mlir::ModuleOp schemes = compilation->emitSchemes();
+  finishStep(*compilation, options);
+  for (const SchemeFacts &facts :
+       gatherAllFacts(*compilation, schemes, nullptr, defaultExplainLength))
+    fmt::print("scheme {}\n{}", facts.name, describeLegality(facts));
 }
 
 void torsor::addCheckCommand(CLI::App &app) {
@@ -22,7 +30,9 @@ void torsor::addCheckCommand(CLI::App &app) {
   CLI::App *command = app.add_subcommand(
       "check", "Check a file: print what is wrong with it, and where");
   command->footer("\nPrints nothing and ends with 0 if all is right. Checks "
-                  "the whole language, also what has no kernel yet.");
+                  "the whole language, also what\nhas no kernel yet. With "
+                  "--remarks it says what was decided of each scheme: group, "
+                  "bounds,\ngrowth, phases.");
   addSourceOptions(*command, *options);
   command->callback([options] { runCheck(*options); });
 }

@@ -18,7 +18,7 @@ struct ExplainOptions {
   SourceOptions source;
   bool canonical = false, json = false;
   std::string stage, dtype = "f32", target;
-  int64_t length = defaultExplainLength;
+  int64_t length = defaultExplainLength, trained = 0;
 };
 } // namespace
 
@@ -69,7 +69,7 @@ static void runExplain(const ExplainOptions &options) {
   if (options.canonical)
     compilation->getCanonical(text);
   else
-    explain(*compilation, options.json, options.length, text);
+    explain(*compilation, options.json, options.length, text, options.trained);
   finishStep(*compilation, options.source);
   fmt::print("{}", text);
 }
@@ -100,6 +100,12 @@ void torsor::addExplainCommand(CLI::App &app) {
       ->type_name("N")
       ->capture_default_str()
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
+  command
+      ->add_option("--trained", options->trained,
+                   "Tokens of the model's training, where the scheme does not "
+                   "say it: which pairs meet new phases beyond them")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
   command->add_option("--dtype", options->dtype, "Type of q, k, v and o")
       ->type_name("f32|bf16|f16")
       ->capture_default_str();

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What was decided about a scheme, in plain words.
+#include "runtime/jit/Facts.h"
+
+#include "llvm/ADT/StringRef.h"
+
+#include <cmath>
+#include <fmt/format.h>
+
+using namespace torsor;
+
+/// "0 … 3, 7, 9 … 11"
+static std::string describeRuns(const std::vector<int64_t> &numbers) {
+  std::string text;
+  for (size_t n = 0; n < numbers.size();) {
+    size_t end = n + 1;
+    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1)
+      ++end;
+    if (!text.empty())
+      text += ", ";
+    text += end - n == 1 ? fmt::format("{}", numbers[n])
+                         : fmt::format("{} … {}", numbers[n], numbers[end - 1]);
+    n = end;
+  }
+  return text;
+}
+
+static std::string describeCoverage(const CoverageFacts &coverage) {
+  std::string text = fmt::format(
+      "  coverage: in the {} tokens of the training, {} pairs turn 32 times or "
+      "more, {} once or more, {} less than once\n",
+      coverage.trained, coverage.many, coverage.some, coverage.partial);
+  if (coverage.leaving.empty())
+    return text + fmt::format("  at {} tokens no pair meets a phase that it "
+                              "did not meet in the training\n",
+                              coverage.target);
+  return text + fmt::format("  at {} tokens {} pairs meet phases that they did "
+                            "not meet in the training: {}\n",
+                            coverage.target, coverage.leaving.size(),
+                            describeRuns(coverage.leaving));
+}
+
+static std::string describeBounds(const StabilityFacts &facts) {
+  std::string text = facts.boundedOnPast && facts.boundedOnFuture
+                         ? "  bounded: at every distance, both ways\n"
+                     : facts.boundedOnPast
+                         ? "  bounded: for keys before the query alone (the "
+                           "half-line delta <= 0)\n"
+                         : "  bounded: on neither half-line\n";
+  if (!facts.growth)
+    text += fmt::format("  growth: over {} tokens not known before the params "
+                        "are, or without bound\n",
+                        facts.horizon);
+  else
+    text += fmt::format("  growth: over {} tokens a score grows by a factor of "
+                        "{:.6g} at most\n",
+                        facts.horizon, *facts.growth);
+  if (facts.peak)
+    text += fmt::format("  transient: a chain of equal blocks is not normal; "
+                        "it is largest at distance {}\n",
+                        *facts.peak);
+  return text;
+}
+
+std::string torsor::describeStability(const SchemeFacts &all) {
+  const StabilityFacts &facts = all.stability;
+  std::string text =
+      all.blocks.empty() ? "  group: the identity; no position in q and k\n"
+      : facts.group      ? "  group: yes, one generator: A(a + b) = A(a) A(b)\n"
+                    : fmt::format("  group: no; {} fails: {}\n", facts.axiom,
+                                  facts.reason);
+  if (!facts.commuting.empty())
+    text += fmt::format("  commuting: {}\n", facts.commuting);
+  text += describeBounds(facts);
+  if (facts.condition)
+    text += *facts.condition == 1
+                ? "  basis: orthogonal, so its condition is 1\n"
+                : fmt::format("  basis: its condition is at most {:.6g}, so a "
+                              "score is off by up to {:.2g} of |q| |k|\n",
+                              *facts.condition,
+                              *facts.condition * std::ldexp(1.0, -24));
+  if (facts.span)
+    text += fmt::format("  anchors: factors of one side stay within f32 over "
+                        "{} tokens; longer spans need another anchor\n",
+                        *facts.span);
+  static const char *const laws[] = {
+      nullptr, "  bias: a function of the distance\n",
+      "  bias: translation fails: it reads an absolute position or index\n",
+      "  bias: it reads the contents, so it is no function of the distance\n"};
+  if (const char *law = laws[static_cast<int>(facts.bias)])
+    text += law;
+  if (facts.coverage)
+    text += describeCoverage(*facts.coverage);
+  return text;
+}
+
+std::string torsor::describePhaseStrategies(const SchemeFacts &facts) {
+  double fastest = 0;
+  for (const BlockFacts &block : facts.blocks)
+    if (llvm::StringRef(block.kind).starts_with("turn"))
+      for (double frequency : block.frequencies)
+        fastest = std::max(fastest, std::abs(frequency));
+  if (fastest == 0)
+    return "";
+  bool half = facts.q == "f16", brain = facts.q == "bf16";
+  double rounding = std::ldexp(1.0, half ? -11 : brain ? -8 : -24);
+  return fmt::format(
+      "  storage in {} rounds by {:.2g} of a lane; phases as f32 products "
+      "would be off by {:.2g} radians at position {:.0f}\n",
+      facts.q.empty() ? "f32" : facts.q, rounding,
+      getRoundedPhaseError(facts.longest, fastest), facts.longest);
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Decides what holds of a scheme's action and bias, from the scheme level.
+#include "runtime/jit/Stability.h"
+
+#include "passes/ActionForm.h"
+#include "passes/VariesBy.h"
+#include "runtime/jit/Facts.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
+#include <numbers>
+
+using namespace torsor;
+
+/// ln of the largest f32.
+static constexpr double largestExponent = 88.72;
+
+namespace {
+
+class Decider {
+public:
+  Decider(SchemeOp scheme, const SchemeFacts &facts, StabilityFacts &out)
+      : scheme(scheme), facts(facts), out(out) {}
+
+  void run();
+
+private:
+  SchemeOp scheme;
+  const SchemeFacts &facts;
+  StabilityFacts &out;
+
+  void fail(const char *axiom, std::string reason);
+  void decideGroup(const ActionForm &form);
+  void decideCommuting(const ActionForm &form);
+  void boundGrowth();
+  void boundChain(JordanOp jordan);
+  BiasLaw findLaw(mlir::Value bias);
+  bool readsAbsolute(mlir::Value value, llvm::DenseSet<mlir::Value> &seen);
+};
+
+} // namespace
+
+void Decider::fail(const char *axiom, std::string reason) {
+  if (!out.group)
+    return; // the first that fails is the one to name
+  out.group = false;
+  out.axiom = axiom;
+  out.reason = std::move(reason);
+}
+
+/// Gains behind the action keep the law only if they are equal on the lanes of
+/// a block.
+static bool hasUnevenGains(const ActionUnit &unit) {
+  for (const auto *gains : {&unit.gainQ, &unit.gainK}) {
+    std::optional<double> first;
+    for (auto [vector, index] : *gains) {
+      std::optional<double> gain = constantReal(vector, index);
+      if (!gain || (first && *first != *gain))
+        return gains->size() > 1;
+      first = gain;
+    }
+  }
+  return false;
+}
+
+void Decider::decideGroup(const ActionForm &form) {
+  for (const ActionUnit &unit : form.units)
+    for (mlir::Operation *combinator : unit.within)
+      if (llvm::isa<ChooseOp>(combinator))
+        fail("composition", "regions follow different laws, so two steps "
+                            "across a border are not one step");
+  if (!facts.isRelative())
+    fail("translation", "explicit times of query and key enter, not their "
+                        "difference");
+  for (const ActionUnit &unit : form.units)
+    if (!llvm::isa<ZeroOp>(unit.block) && hasUnevenGains(unit))
+      fail("translation", "gains behind the action differ, or may differ, "
+                          "within a block, so they do not commute with it");
+}
+
+void Decider::decideCommuting(const ActionForm &form) {
+  bool scalar = false, pairs = false;
+  for (const ActionUnit &unit : form.units)
+    for (mlir::Operation *combinator : unit.within)
+      if (auto product = llvm::dyn_cast<ProductOp>(combinator)) {
+        auto isScalar = [](mlir::Value side) {
+          while (mlir::Operation *op = side.getDefiningOp()) {
+            if (auto generator = llvm::dyn_cast<Generator>(op))
+              return generator.isScalar();
+            if (op->getNumOperands() == 0)
+              return false;
+            side = op->getOperand(0);
+          }
+          return false;
+        };
+        (isScalar(product.getLhs()) || isScalar(product.getRhs()) ? scalar
+                                                                  : pairs) =
+            true;
+      }
+  if (pairs)
+    out.commuting = "both sides of '*' act on the same pairs";
+  if (scalar)
+    out.commuting += (pairs ? "; " : "") +
+                     std::string("one side of '*' is a multiple of the "
+                                 "identity on the other's lanes");
+}
+
+/// exp(-r a) sum over n < order of (couple a)^n / n!, its largest value over
+/// the distances a.
+void Decider::boundChain(JordanOp jordan) {
+  std::optional<double> couple = constantReal(jordan.getCouple());
+  std::optional<double> rate;
+  llvm::SmallVector<mlir::Value, 8> work = {jordan.getBase()};
+  for (size_t n = 0; n < work.size() && n < 4096; ++n)
+    if (mlir::Operation *op = work[n].getDefiningOp()) {
+      if (auto decay = llvm::dyn_cast<DecayOp>(op)) {
+        std::optional<double> r = constantReal(decay.getRate());
+        if (!r) {
+          out.growth.reset();
+          return;
+        }
+        rate = std::min(rate.value_or(*r), *r);
+        continue;
+      }
+      for (mlir::Value operand : op->getOperands())
+        if (llvm::isa<ActionType>(operand.getType()))
+          work.push_back(operand);
+    }
+  if (!couple || !rate) {
+    out.growth.reset();
+    return;
+  }
+  auto factor = [&](double a) {
+    double term = 1, sum = 1;
+    for (int64_t n = 1; n < static_cast<int64_t>(jordan.getOrder()); ++n) {
+      term *= std::abs(*couple) * a / static_cast<double>(n);
+      sum += term;
+    }
+    return std::exp(-*rate * a) * sum;
+  };
+  // Behind (order - 1) / rate it only falls.
+  double last = *rate > 0
+                    ? std::ceil(static_cast<double>(jordan.getOrder()) / *rate)
+                    : static_cast<double>(out.horizon);
+  last = std::min(last, static_cast<double>(out.horizon));
+  double step = std::max(1.0, std::floor(last / 100'000));
+  for (double a = 0; a <= last; a += step)
+    if (out.growth && factor(a) > *out.growth) {
+      out.growth = factor(a);
+      out.peak = static_cast<int64_t>(a);
+    }
+}
+
+void Decider::boundGrowth() {
+  for (const BlockFacts &block : facts.blocks) {
+    out.boundedOnPast &= block.boundedOnPast;
+    out.boundedOnFuture &= block.boundedOnFuture;
+  }
+  if (!facts.isBounded())
+    out.growth.reset();
+  double fastest = 0;
+  bool known = true;
+  scheme.walk([&](mlir::Operation *op) {
+    if (auto jordan = llvm::dyn_cast<JordanOp>(op)) {
+      boundChain(jordan);
+    } else if (auto decay = llvm::dyn_cast<DecayOp>(op)) {
+      std::optional<double> rate = constantReal(decay.getRate());
+      known &= rate.has_value();
+      fastest = std::max(fastest, rate.value_or(0));
+    } else if (auto basis = llvm::dyn_cast<BasisOp>(op)) {
+      auto param = basis.getColumns().getDefiningOp<ParamOp>();
+      double bound = 1;
+      if (param && !param.getOrthogonal() && param.getCondition())
+        bound = param.getCondition()->convertToDouble();
+      out.condition = std::max(out.condition.value_or(1), bound);
+    }
+  });
+  if (out.growth && out.condition)
+    *out.growth *= *out.condition;
+  if (known && fastest > 0)
+    out.span = static_cast<int64_t>(
+        std::min(std::floor(largestExponent / fastest), 1e15));
+}
+
+/// Does a time or an index enter other than by the difference of the two?
+bool Decider::readsAbsolute(mlir::Value value,
+                            llvm::DenseSet<mlir::Value> &seen) {
+  mlir::Operation *op = value.getDefiningOp();
+  if (!op || !seen.insert(value).second)
+    return false;
+  if (llvm::isa<TimeOp, IndexOp>(op))
+    return true;
+  auto strip = [](mlir::Value from) {
+    while (auto *cast = from.getDefiningOp())
+      if (llvm::isa<mlir::arith::SIToFPOp, mlir::arith::ExtFOp,
+                    mlir::arith::TruncFOp>(cast))
+        from = cast->getOperand(0);
+      else
+        break;
+    return from.getDefiningOp();
+  };
+  if (llvm::isa<mlir::arith::SubIOp, mlir::arith::SubFOp>(op)) {
+    mlir::Operation *a = strip(op->getOperand(0)),
+                    *b = strip(op->getOperand(1));
+    if (llvm::isa_and_nonnull<IndexOp>(a) && llvm::isa_and_nonnull<IndexOp>(b))
+      return false;
+    auto first = llvm::dyn_cast_or_null<TimeOp>(a);
+    auto second = llvm::dyn_cast_or_null<TimeOp>(b);
+    if (first && second && first.getClock() == second.getClock() &&
+        first.getMember() == second.getMember())
+      return false;
+  }
+  for (mlir::Value operand : op->getOperands())
+    if (readsAbsolute(operand, seen))
+      return true;
+  bool found = false;
+  for (mlir::Region &region : op->getRegions())
+    region.walk([&](mlir::Operation *inner) {
+      for (mlir::Value operand : inner->getOperands())
+        found |= readsAbsolute(operand, seen);
+    });
+  return found;
+}
+
+BiasLaw Decider::findLaw(mlir::Value bias) {
+  VarySet set = VariesBy(scheme).of(bias);
+  if (set.has(VarySet::Content | VarySet::Path))
+    return BiasLaw::Content;
+  llvm::DenseSet<mlir::Value> seen;
+  return readsAbsolute(bias, seen) ? BiasLaw::Absolute : BiasLaw::Distance;
+}
+
+void Decider::run() {
+  for (mlir::Operation &op : scheme.getBody().front()) {
+    if (auto action = llvm::dyn_cast<ActionTermOp>(op)) {
+      auto form = flattenAction(action.getAction());
+      if (failed(form))
+        continue;
+      decideGroup(*form);
+      decideCommuting(*form);
+    } else if (auto term = llvm::dyn_cast<BiasOp>(op)) {
+      out.bias = findLaw(term.getOperand());
+    }
+  }
+  boundGrowth();
+}
+
+/// Pairs that turn less than once while training meet only a part of the
+/// circle; they leave it where the phase at the target is larger than the
+/// largest of the training.
+static std::optional<CoverageFacts>
+cover(const SchemeFacts &facts, const TrainingFacts &training, int64_t target) {
+  CoverageFacts out;
+  out.trained = static_cast<int64_t>(training.trained);
+  out.target = target;
+  int64_t pair = 0, known = 0;
+  for (const BlockFacts &block : facts.blocks)
+    known += static_cast<int64_t>(block.frequencies.size());
+  // The frequencies of the training, if the text gives them.
+  bool plain =
+      training.base > 1 && static_cast<double>(2 * known) == training.width;
+  for (const BlockFacts &block : facts.blocks) {
+    if (!llvm::StringRef(block.kind).starts_with("turn"))
+      continue;
+    for (double frequency : block.frequencies) {
+      double before =
+          plain ? std::pow(training.base,
+                           static_cast<double>(-2 * pair) / training.width)
+                : std::abs(frequency);
+      double turns = before * training.trained / (2 * std::numbers::pi);
+      ++(turns >= 32 ? out.many : turns >= 1 ? out.some : out.partial);
+      double reached = std::abs(frequency) * static_cast<double>(target);
+      if (turns < 1 && reached > before * training.trained * (1 + 1e-9))
+        out.leaving.push_back(pair);
+      ++pair;
+    }
+  }
+  return pair ? std::optional(out) : std::nullopt;
+}
+
+StabilityFacts torsor::gatherStability(SchemeOp scheme,
+                                       const SchemeFacts &facts,
+                                       const TrainingFacts &training,
+                                       int64_t length) {
+  StabilityFacts out;
+  double target = static_cast<double>(length);
+  if (facts.longest < 2147483647)
+    target = facts.longest + 1;
+  if (training.trained > 0)
+    target = std::max({target, training.trained,
+                       training.trained * std::max(1.0, training.factor)});
+  out.horizon = static_cast<int64_t>(std::min(target, 1e15));
+  Decider(scheme, facts, out).run();
+  if (training.trained >= 1)
+    out.coverage = cover(facts, training, out.horizon);
+  return out;
+}
