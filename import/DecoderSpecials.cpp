@@ -88,6 +88,15 @@ bool DecoderReader::hasSinks(LayerKind kind) {
 }
 
 void DecoderReader::adjustRequest(RopeRequest &request, size_t layer) {
+  if (is("minimax")) {
+    // The library saves a fraction for this family and turns the whole head.
+    request.fixedWidth = request.lanes;
+    request.fixedFraction = 1;
+    messages.note("all lanes of full layers turn: the library does not read "
+                  "'partial_rotary_factor' for this family; for the original "
+                  "checkpoints, half of whose lanes turn, say --family "
+                  "minimax_text_01");
+  }
   if (is("chatglm")) {
     double ratio = config.readReal({"rope_ratio"}, 0, true).value_or(1);
     request.fixedBase = 10'000 * ratio;

@@ -156,7 +156,7 @@ const std::vector<DecoderFamily> &torsor::getDecoderFamilies() {
       {.type = "jamba", .base = 0, .plain = PlainRule::All},
       {.type = "nemotron_h", .base = 0, .plain = PlainRule::All},
       // Layers that keep a state between those of attention.
-      {.type = "minimax", .fraction = 0.5, .windows = WindowRule::Types},
+      {.type = "minimax", .windows = WindowRule::Types},
       {.type = "minimax_m1", .base = 1e7, .fraction = 0.5},
       {.type = "minimax_text_01", .base = 1e7, .fraction = 0.5},
       {.type = "qwen3_next", .fraction = 0.25, .normed = true},

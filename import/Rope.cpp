@@ -154,12 +154,16 @@ bool RopeReader::readWidth(const RopeRequest &request, Reader *block,
   ImportMessages &messages = config.getMessages();
   bool whole = rotation.rule == RopeRule::Proportional;
   std::optional<double> inner, outer;
+  if (request.fixedFraction)
+    config.skip({"partial_rotary_factor"});
   if (block)
     inner = block->readReal({"partial_rotary_factor"}, 0);
   if (!request.fixedFraction)
     outer = config.readReal({"partial_rotary_factor", "rotary_pct", "rope_pct",
                              "rotary_percentage"},
                             0);
+  if (request.fixedFraction)
+    inner.reset();
   if (inner && outer && *inner != *outer)
     messages.error(fmt::format("{} and {} disagree; remove the wrong one",
                                block->quote("partial_rotary_factor"),
