@@ -100,17 +100,15 @@ template <int64_t rows> void relative(Problem &problem, Random &random) {
 
 std::vector<SchemeCase> contents() {
   return {
-      {"shaw",
+      {"shaw_keys",
        [](int64_t d) {
-         return scheme(d, "param rel_k: f32[33, D] param rel_v: f32[33, V] "
-                          "let row = clamp(delta, -16, 16) + 16 "
-                          "bias dot(q[i], rel_k[row]) / sqrt(D) "
-                          "value_bias rel_v[row] mask all");
+         return scheme(d, "param rel_k: f32[33, D] "
+                          "bias dot(q[i], rel_k[clamp(delta, -16, 16) + 16]) "
+                          "/ sqrt(D) mask all");
        },
        biased,
        [](Problem &problem, Random &random) {
          addParam(problem, "rel_k", {33, widthOf(problem)}, -1, 1, random);
-         addParam(problem, "rel_v", {33, problem.v.shape[3]}, -1, 1, random);
        }},
       {"xlnet",
        [](int64_t d) {
@@ -184,6 +182,25 @@ std::vector<SchemeCase> contents() {
        },
        [](int64_t d) { return Magnitude{6 / std::sqrt(double(d)), 30}; },
        nothing},
+  };
+}
+
+} // namespace
+
+std::vector<SchemeCase> pathCases() {
+  return {
+      {"shaw",
+       [](int64_t d) {
+         return scheme(d, "param rel_k: f32[33, D] param rel_v: f32[33, V] "
+                          "let row = clamp(delta, -16, 16) + 16 "
+                          "bias dot(q[i], rel_k[row]) / sqrt(D) "
+                          "value_bias rel_v[row] mask all");
+       },
+       biased,
+       [](Problem &problem, Random &random) {
+         addParam(problem, "rel_k", {33, widthOf(problem)}, -1, 1, random);
+         addParam(problem, "rel_v", {33, problem.v.shape[3]}, -1, 1, random);
+       }},
       {"value_of_table",
        [](int64_t d) {
          return scheme(d, "param extra: f32[H, 9, V] value_bias extra[h, j mod "
@@ -194,13 +211,6 @@ std::vector<SchemeCase> contents() {
          addParam(problem, "extra", {problem.heads, 9, problem.v.shape[3]}, -1,
                   1, random);
        }},
-  };
-}
-
-} // namespace
-
-std::vector<SchemeCase> pathCases() {
-  return {
       {"cope",
        [](int64_t d) {
          return scheme(
