@@ -44,8 +44,8 @@ struct Yardstick {
           bf16 ? std::bit_cast<float>(0x3f003f00) : 0.5f),
         k(shape.groups * shape.keys * shape.head,
           bf16 ? std::bit_cast<float>(0x3e803e80) : 0.25f),
-        v(k), o(q),
-        cosine(shape.keys * shape.head / 2, 1.0f), sine(cosine.size(), 0.0f),
+        v(k), o(q), cosine(shape.keys * shape.head / 2, 1.0f),
+        sine(cosine.size(), 0.0f),
         problem{q.data(),      k.data(),    v.data(),    o.data(),
                 cosine.data(), sine.data(), shape.heads, shape.groups,
                 shape.keys,    shape.head,  causal} {}
@@ -170,8 +170,7 @@ void Bench::measure() {
   // bf16 has one where the peak is that of its own instructions.
   bool dot = kind == FmaKind::Dot512Bf16;
   if (!shape.decode && (shape.dtype == TORSOR_F32 || dot) &&
-      shape.threads == 1 &&
-      shape.batch == 1 && shape.queries == shape.keys &&
+      shape.threads == 1 && shape.batch == 1 && shape.queries == shape.keys &&
       shape.head == shape.value && (shape.head == 64 || shape.head == 128) &&
       (whole || (facts.causal && facts.window < 0 && !facts.needsTile))) {
     yardstick.emplace(shape, facts.causal, dot);
@@ -308,9 +307,8 @@ void Bench::print() const {
   if (options.check)
     row("largest error",
         fmt::format("{:.2g} against the reference", real("largest_error")));
-  row("compiled in",
-      fmt::format("{:.0f} ms, the next kernel in {:.0f} ms",
-                  real("compile_ms"), real("compile_again_ms")));
+  row("compiled in", fmt::format("{:.0f} ms, the next kernel in {:.0f} ms",
+                                 real("compile_ms"), real("compile_again_ms")));
 }
 
 void Bench::run() {

@@ -26,8 +26,8 @@ static uint32_t parseOperations(const std::vector<std::string> &names) {
   static const std::pair<const char *, torsor_op> known[] = {
       {"prefill", TORSOR_PREFILL}, {"decode", TORSOR_DECODE},
       {"append", TORSOR_APPEND},   {"merge", TORSOR_MERGE},
-      {"embed", TORSOR_EMBED},
-      {"attend", TORSOR_ATTEND},   {"step", TORSOR_STEP}};
+      {"embed", TORSOR_EMBED},     {"attend", TORSOR_ATTEND},
+      {"step", TORSOR_STEP}};
   uint32_t bits = 0;
   for (const std::string &name : names) {
     uint32_t before = bits;
