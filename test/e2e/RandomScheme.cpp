@@ -416,7 +416,8 @@ std::vector<RandomScheme> smaller(const RandomScheme &scheme) {
   with([](RandomScheme &s) { s.logit.clear(); });
   with([](RandomScheme &s) { s.f32Reference = false; });
   with([](RandomScheme &s) { s.mask = leaf("all", true); });
-  with([](RandomScheme &s) { s.mask = leaf("causal", true); });
+  if (scheme.mask.print() != "all") // or the two would follow each other
+    with([](RandomScheme &s) { s.mask = leaf("causal", true); });
   with([](RandomScheme &s) { s.dtype = TORSOR_F32; });
   with([](RandomScheme &s) { s.value = 1; });
   if (scheme.action.empty())
