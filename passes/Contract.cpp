@@ -271,8 +271,11 @@ bool contractReads(SchemePlan &plan, Operation *param) {
     Operation *op = work.pop_back_val().getDefiningOp();
     if (op == param)
       return true;
-    if (op && seen.insert(op).second)
-      work.append(op->operand_begin(), op->operand_end());
+    if (!op || !seen.insert(op).second)
+      continue;
+    work.append(op->operand_begin(), op->operand_end());
+    if (isa<RunningOp>(op))
+      llvm::append_range(work, plan.scans[plan.scanOf(op)].terms);
   }
   return false;
 }

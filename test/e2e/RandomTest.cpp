@@ -55,8 +55,12 @@ Problem callOf(SchemeOp op, const RandomScheme &scheme, const ShapeCase &shape,
   Random random(seed);
   Problem problem = makeCall(shape, scheme.head, scheme.value, random);
   fillArguments(op, problem, random);
-  // At age 0 a chain multiplies 0 and its neighbour: no meaning with infinity.
-  if (shape.special && scheme.action.find("jordan") == std::string::npos)
+  // At age 0 a chain, and at the explicit time 0 a turn, multiplies 0 and its
+  // neighbour: no meaning with infinity.
+  auto has = [&](const char *part) {
+    return scheme.action.find(part) != std::string::npos;
+  };
+  if (shape.special && !has("jordan") && !has("k = 0"))
     sprinkle(problem, random);
   return problem;
 }
