@@ -115,11 +115,6 @@ void Sema::readClauses(SchemeState &state, SourceRange call) {
   }
   declareLets(state);
   readHead(state);
-  // Before the names: a param may have an axis V.
-  auto *value = findClause<ValueClause>(state, ClauseKind::Value);
-  bool hasWidth = value && value->width;
-  if (hasWidth)
-    readValue(state);
   declareNames(state);
   findOpenWidth(state);
   for (const Clause *clause : state.item.clauses)
@@ -136,10 +131,7 @@ void Sema::readClauses(SchemeState &state, SourceRange call) {
   readMask(state);
   readRunningSums(state);
   readAction(state);
-  if (!hasWidth)
-    readValue(state);
-  else if (!state.scheme.value)
-    state.scheme.value = state.scheme.head;
+  readValue(state);
   readReadout(state);
   readNorm(state);
   readValueAction(state);

@@ -90,13 +90,6 @@ TEST(Emit, ReadsALearnedSpectrumAsARow) {
   EXPECT_EQ(count(text, "torsor.read %"), 8u) << text;
 }
 
-TEST(Emit, AnAxisVIsAsWideAsTheValue) {
-  std::string text =
-      emitText("scheme x { head 8 value 4 param rows: f32[3, V] value_bias "
-               "rows[clamp(i - j, 0, 2)] mask causal }");
-  EXPECT_TRUE(contains(text, "tensor<3x4xf32>")) << text;
-}
-
 TEST(Emit, ChoosesBetweenListsOnce) {
   std::string text =
       emitText("scheme x { let w = if N > 9 then [1, 2] else [3, 4] action "
