@@ -39,10 +39,10 @@ int64_t torsor::countYardstickPieces(const YardstickProblem &problem) {
 void torsor::runYardstickPiece(YardstickIsa isa,
                                const YardstickProblem &problem,
                                const YardstickMemory &memory, int64_t piece) {
-  (isa == YardstickIsa::Avx2     ? runYardstickAvx2
-   : isa == YardstickIsa::Avx512 ? runYardstickAvx512
-                                 : runYardstickAvx512Bf16)(problem, memory,
-                                                           piece);
+  (isa == YardstickIsa::Avx2 ? runYardstickAvx2
+   : isa == YardstickIsa::Avx512
+       ? runYardstickAvx512
+       : runYardstickAvx512Bf16)(problem, memory, piece);
 }
 
 void torsor::runYardstick(YardstickIsa isa, const YardstickProblem &problem,

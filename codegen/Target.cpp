@@ -24,11 +24,11 @@ llvm::ArrayRef<Target> getTargets() {
 }
 
 const Target *findTarget(llvm::StringRef name) {
-  static const Target emulated[] = {
-      {"x86-64-v4+avx512bf16/emulated", "x86-64-v3", "", 16, 6, 4, true, true,
-       v3Needs, true},
-      {"x86-64-v4/emulated", "x86-64-v3", "", 16, 6, 4, true, false, v3Needs,
-       true}};
+  static const Target emulated[] = {{"x86-64-v4+avx512bf16/emulated",
+                                     "x86-64-v3", "", 16, 6, 4, true, true,
+                                     v3Needs, true},
+                                    {"x86-64-v4/emulated", "x86-64-v3", "", 16,
+                                     6, 4, true, false, v3Needs, true}};
   for (llvm::ArrayRef<Target> targets :
        {getTargets(), llvm::ArrayRef<Target>(emulated)})
     for (const Target &target : targets)

@@ -229,8 +229,7 @@ static FailureOr<std::vector<ActionUnit>> copiesOf(const ActionUnit &unit) {
       part.within.insert(part.within.begin(), unit.within.begin(),
                          unit.within.end());
       part.withinLanes.insert(part.withinLanes.begin(),
-                              unit.withinLanes.begin(),
-                              unit.withinLanes.end());
+                              unit.withinLanes.begin(), unit.withinLanes.end());
       part.branch.insert(part.branch.begin(), unit.branch.begin(),
                          unit.branch.end());
       copies.push_back(std::move(part));

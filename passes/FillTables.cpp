@@ -51,8 +51,7 @@ struct FillFunction {
       return known =
                  arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(size));
     Value extent = memref::DimOp::create(b, loc, memory, axis);
-    return known =
-               arith::IndexCastOp::create(b, loc, b.getI64Type(), extent);
+    return known = arith::IndexCastOp::create(b, loc, b.getI64Type(), extent);
   }
 
 private:
@@ -245,7 +244,8 @@ LogicalResult writeLoops(SchemePlan &plan, const FilledTable &table,
   SmallVector<Value> numbers;
   SmallVector<Block *> blocks = {block};
   for (auto [extent, placeholder] : table.loops) {
-    Value count = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(extent));
+    Value count =
+        arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(extent));
     auto [number, inner] = openLoop(b, loc, count);
     counted[placeholder] = number;
     numbers.push_back(number);

@@ -164,8 +164,8 @@ IntegerAttr KernelFormer::lanesTable(KernelFunction &kernel,
   VarySet set;
   for (Value lane : lanes)
     set = set | plan.varies.of(lane);
-  const FilledTable &table = plan.tables.request(
-      lanes, true, FilledTable::Kind::Real32, set, key);
+  const FilledTable &table =
+      plan.tables.request(lanes, true, FilledTable::Kind::Real32, set, key);
   return b.getI64IntegerAttr(
       kernel.number(kernel.table(table.info, table.type)));
 }
@@ -254,12 +254,10 @@ LogicalResult KernelFormer::formAttention(KernelFunction &kernel) {
     return failure();
   IntegerAttr valueTable;
   if (plan.valueRow) {
-    std::pair<int64_t, Value> loops[2] = {
-        {plan.valueRows, plan.valuePlaceRow},
-        {plan.value, plan.valuePlaceLane}};
-    const FilledTable &table =
-        plan.tables.request(loops, plan.valueElement,
-                            plan.varies.of(plan.valueElement), false);
+    std::pair<int64_t, Value> loops[2] = {{plan.valueRows, plan.valuePlaceRow},
+                                          {plan.value, plan.valuePlaceLane}};
+    const FilledTable &table = plan.tables.request(
+        loops, plan.valueElement, plan.varies.of(plan.valueElement), false);
     valueTable = b.getI64IntegerAttr(
         kernel.number(kernel.table(table.info, table.type)));
   }
@@ -296,9 +294,9 @@ LogicalResult KernelFormer::formAttention(KernelFunction &kernel) {
   auto op = AttentionOp::create(
       b, loc, argument(0), argument(1), argument(2), argument(3), argument(4),
       argument(5), argument(6), kernel.tables, b.getArrayAttr(kernel.info),
-      b.getArrayAttr(branches), b.getArrayAttr(visible),
-      b.getArrayAttr(full), bounds.byPosition ? b.getUnitAttr() : UnitAttr(),
-      scale, scaleSlot, sinkSlot, cut, norm, gainQ, gainK,
+      b.getArrayAttr(branches), b.getArrayAttr(visible), b.getArrayAttr(full),
+      bounds.byPosition ? b.getUnitAttr() : UnitAttr(), scale, scaleSlot,
+      sinkSlot, cut, norm, gainQ, gainK,
       plan.linear ? b.getUnitAttr() : UnitAttr(), valueTable,
       after ? b.getI64IntegerAttr(after) : IntegerAttr());
   op.setKeysByHead(plan.keysByHead);
@@ -346,8 +344,7 @@ LogicalResult KernelFormer::formAppend(KernelFunction &kernel) {
   regions.columns.finish();
   auto op = AppendOp::create(b, loc, argument(0), argument(1), argument(2),
                              argument(3), argument(4), kernel.tables,
-                             b.getArrayAttr(kernel.info), blocks, norm,
-                             gain);
+                             b.getArrayAttr(kernel.info), blocks, norm, gain);
   op.getColumns().takeBody(regions.columnRegion);
   return success();
 }

@@ -70,8 +70,8 @@ FieldAttr fieldOf(SchemePlan &plan, Operation *declaration) {
 /// read of them, and their times unless they have been acted on.
 llvm::SmallPtrSet<Operation *, 16> readAtCachedKeys(SchemePlan &plan) {
   SmallVector<Value> work;
-  for (Value root : {plan.mask, plan.init, plan.logit, plan.valueRow,
-                     plan.branchNumber})
+  for (Value root :
+       {plan.mask, plan.init, plan.logit, plan.valueRow, plan.branchNumber})
     if (root)
       work.push_back(root);
   for (const PlannedScan &scan : plan.scans)

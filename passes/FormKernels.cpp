@@ -135,10 +135,9 @@ LogicalResult FormKernels::form(SchemeOp scheme) {
     // A sum over a path runs through all keys of a row in one piece.
     if (operation == KernelOperation::Decode && !plan.paths.empty())
       continue;
-    FailureOr<func::FuncOp> kernel =
-        operation == KernelOperation::Embed
-            ? formEmbedding(plan, module)
-            : formKernel(plan, module, operation);
+    FailureOr<func::FuncOp> kernel = operation == KernelOperation::Embed
+                                         ? formEmbedding(plan, module)
+                                         : formKernel(plan, module, operation);
     if (failed(kernel))
       return failure();
     name(*kernel);

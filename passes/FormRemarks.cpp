@@ -105,7 +105,8 @@ void remarkDecisions(const SchemePlan &plan) {
   if (!plan.paths.empty()) {
     remark::passed(SchemeOp(plan.scheme).getLoc(), options("PathsInOnePiece"))
         << "a sum over the tokens between key and query is carried from a "
-           "row's last key down to its first: keys are walked in one piece, few "
+           "row's last key down to its first: keys are walked in one piece, "
+           "few "
            "queries are tiled like many, and no part of the keys stands alone";
     return;
   }

@@ -219,8 +219,8 @@ int64_t SideCode::halfSlot(Value value, bool low) {
   if (low) {
     Value upper = convert(here, b.getF64Type());
     Value rest = arith::SubFOp::create(b, loc, whole, upper);
-    Value isNumber = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD,
-                                           rest, rest);
+    Value isNumber =
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, rest, rest);
     Value zero = arith::ConstantOp::create(b, loc, b.getF64FloatAttr(0));
     rest = arith::SelectOp::create(b, loc, isNumber, rest, zero);
     here = convert(rest, b.getF32Type());

@@ -36,8 +36,7 @@ public:
                      mlir::Value head, mlir::Value last);
   /// Of few queries: no table of all products of a key.
   bool isDecode() const {
-    auto name =
-        function->getAttrOfType<mlir::StringAttr>("torsor.operation");
+    auto name = function->getAttrOfType<mlir::StringAttr>("torsor.operation");
     return name && name.getValue() == "decode";
   }
   /// The number of an argument among the tables.

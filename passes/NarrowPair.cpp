@@ -43,9 +43,8 @@ bool needsNaturals(Operation &op) {
 
 SmallVector<Block *> getPairBlocks(AttentionOp op) {
   SmallVector<Block *> blocks;
-  for (Region *region :
-       {&op.getBranch(), &op.getInit(), &op.getPath(), &op.getLogit(),
-        &op.getMask(), &op.getValueRow()})
+  for (Region *region : {&op.getBranch(), &op.getInit(), &op.getPath(),
+                         &op.getLogit(), &op.getMask(), &op.getValueRow()})
     if (!region->empty())
       blocks.push_back(&region->front());
   return blocks;

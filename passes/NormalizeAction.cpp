@@ -272,8 +272,8 @@ void placeAtPosition(SchemeOp scheme, bool onlyDeclared) {
           TokenOp::create(b, loc, TokenType::get(b.getContext()), side);
       times.push_back(TimeOp::create(b, loc, time, position, {}, token));
     }
-    term->setOperand(0, AtOp::create(b, loc, action.getType(), action, times[0],
-                                     times[1]));
+    term->setOperand(
+        0, AtOp::create(b, loc, action.getType(), action, times[0], times[1]));
   }
 }
 

@@ -125,8 +125,7 @@ Value PairCode::queryHead() {
     if (ambient.getKind() == Ambient::Head)
       return get(ambient);
   OpBuilder front = OpBuilder::atBlockBegin(&body);
-  return get(
-      AmbientOp::create(front, loc, front.getI64Type(), Ambient::Head));
+  return get(AmbientOp::create(front, loc, front.getI64Type(), Ambient::Head));
 }
 
 FailureOr<Value> PairCode::lifted(Operation *op) {
@@ -153,9 +152,9 @@ FailureOr<Value> PairCode::lifted(Operation *op) {
     indices.push_back(index);
     if (llvm::is_contained(indices, Value()))
       return failure();
-    return Value(LookupOp::create(
-        b, op->getLoc(), table.type.getElementType(),
-        regions.kernel.table(table.info, table.type), indices));
+    return Value(LookupOp::create(b, op->getLoc(), table.type.getElementType(),
+                                  regions.kernel.table(table.info, table.type),
+                                  indices));
   }
   auto dot = dyn_cast<TableDotOp>(op);
   if (!dot)
@@ -165,8 +164,7 @@ FailureOr<Value> PairCode::lifted(Operation *op) {
     return failure();
   // The products of a token are tabulated, but for the keys of a decode: each
   // meets few rows.
-  bool byLane =
-      dot.getSide() == Side::Query || !regions.kernel.isDecode();
+  bool byLane = dot.getSide() == Side::Query || !regions.kernel.isDecode();
   const FilledTable &table = tableOf(plan, dot, byLane);
   return Value(RowDotOp::create(
       b, op->getLoc(), b.getF32Type(), dot.getSideAttr(),
@@ -199,8 +197,7 @@ FailureOr<Value> PairCode::nearDifference(Value value) {
     }
     halves[low] = arith::SubFOp::create(b, value.getLoc(), sides[0], sides[1]);
   }
-  return Value(
-      arith::AddFOp::create(b, value.getLoc(), halves[0], halves[1]));
+  return Value(arith::AddFOp::create(b, value.getLoc(), halves[0], halves[1]));
 }
 
 FailureOr<Value> PairCode::leaf(Value value) {

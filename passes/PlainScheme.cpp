@@ -203,8 +203,8 @@ struct WriteOutDot : OpRewritePattern<DotOp> {
         cast<RankedTensorType>(op.getLhs().getType()).getDimSize(0);
     if (ShapedType::isDynamic(extent) || extent > maxTerms ||
         op.getLhs().getDefiningOp<VectorOp>() ||
-        op.getRhs().getDefiningOp<VectorOp>() ||
-        isPickedRow(op, op.getLhs()) || isPickedRow(op, op.getRhs()))
+        op.getRhs().getDefiningOp<VectorOp>() || isPickedRow(op, op.getLhs()) ||
+        isPickedRow(op, op.getRhs()))
       return failure();
     Location loc = op.getLoc();
     Value sum;

@@ -46,9 +46,9 @@ FailureOr<func::FuncOp> formEmbedding(SchemePlan &plan, OpBuilder &module) {
   Location loc = plan.scheme.getLoc();
   MLIRContext *context = module.getContext();
   int64_t any = ShapedType::kDynamic;
-  Type o = MemRefType::get(
-      {any, any, any, plan.value}, plan.o,
-      StridedLayoutAttr::get(context, any, {any, any, any, 1}));
+  Type o =
+      MemRefType::get({any, any, any, plan.value}, plan.o,
+                      StridedLayoutAttr::get(context, any, {any, any, any, 1}));
   Type sequences = MemRefType::get({any, 12}, module.getI64Type());
   auto function = func::FuncOp::create(
       module, loc, (plan.scheme.getSymName() + ".embed").str(),
@@ -74,9 +74,9 @@ FailureOr<func::FuncOp> formEmbedding(SchemePlan &plan, OpBuilder &module) {
   }
   YieldOp::create(code.builder(), loc, lanes);
   OpBuilder b = OpBuilder::atBlockEnd(body);
-  auto op = EmbeddingOp::create(b, loc, body->getArgument(0),
-                                body->getArgument(1), kernel.tables,
-                                b.getArrayAttr(kernel.info));
+  auto op =
+      EmbeddingOp::create(b, loc, body->getArgument(0), body->getArgument(1),
+                          kernel.tables, b.getArrayAttr(kernel.info));
   op.getElement().takeBody(element);
   func::ReturnOp::create(b, loc);
   return function;

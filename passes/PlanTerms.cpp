@@ -196,7 +196,8 @@ LogicalResult planValueRows(SchemePlan &plan, ValueBiasOp term) {
   if (!plan.varies.of(vector).isUniform()) {
     auto read = vector.getDefiningOp<ReadOp>();
     if (!read || plan.varies.of(vector).has(VarySet::Content | VarySet::Path))
-      return noKernel(loc, "a vector added to values that is no row of a table");
+      return noKernel(loc,
+                      "a vector added to values that is no row of a table");
     auto type = cast<RankedTensorType>(read.getTensor().getType());
     SmallVector<Value> indices(read.getIndices());
     for (auto [n, index] : llvm::enumerate(read.getIndices())) {
@@ -217,8 +218,7 @@ LogicalResult planValueRows(SchemePlan &plan, ValueBiasOp term) {
     }
     vector = ReadOp::create(b, loc, read.getType(), read.getTensor(), indices);
   } else {
-    plan.valueRow =
-        arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
+    plan.valueRow = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
     plan.valueRows = 1;
   }
   plan.valueElement = laneOf(b, loc, vector, plan.valuePlaceLane);
@@ -282,7 +282,8 @@ LogicalResult planTerms(SchemePlan &plan, int64_t headOption,
   if (plan.divisor && plan.varies.of(plan.divisor).has(VarySet::Content))
     return noKernel(readoutLoc, "a divisor that reads contents");
   if (plan.valueAction && added)
-    return noKernel(added.getLoc(), "a vector added to values that are acted on");
+    return noKernel(added.getLoc(),
+                    "a vector added to values that are acted on");
   if (added && failed(planValueRows(plan, added)))
     return failure();
   Folder fold(plan, biasLoc);
@@ -299,7 +300,8 @@ LogicalResult planTerms(SchemePlan &plan, int64_t headOption,
     plan.logit = fold.scaled(logit, unit);
   } else if (readsProduct(scheme)) {
     // q k stands bare in a term, so that the scale cannot be in q.
-    Value z = fold.times(fold.score(), softcap ? scale : fold.scaled(scale, unit));
+    Value z =
+        fold.times(fold.score(), softcap ? scale : fold.scaled(scale, unit));
     if (softcap) {
       z = math::TanhOp::create(
           fold.b, fold.loc,

@@ -78,9 +78,8 @@ BoxValue emitOverBox(AttentionOp op, Block &pair, Block &tile, OpBuilder &b,
   BoxCode code(b, ranges);
   Location loc = pair.back().getLoc();
   for (auto [n, argument] : llvm::enumerate(pair.getArguments()))
-    code.set(argument,
-             fromArguments(code, b, loc, tile.getArgument(2 * n),
-                           tile.getArgument(2 * n + 1)));
+    code.set(argument, fromArguments(code, b, loc, tile.getArgument(2 * n),
+                                     tile.getArgument(2 * n + 1)));
   for (Operation *inner : collectLive(pair))
     if (inner != &pair.back() && !code.emit(*inner))
       open.push_back(inner);
@@ -134,13 +133,12 @@ bool deriveTileRegion(AttentionOp op) {
   }
   if (hasBranch) {
     BoxValue number = emitOverBox(op, op.getBranch().front(), tile, b, open);
-    for (auto [value, end] : {std::pair(number.low, int64_t(0)),
-                              std::pair(number.high,
-                                        int64_t(op.getBranches().size()) - 1)})
-      results.push_back(
-          value ? value
-                : Value(arith::ConstantOp::create(b, loc,
-                                                  b.getI64IntegerAttr(end))));
+    for (auto [value, end] :
+         {std::pair(number.low, int64_t(0)),
+          std::pair(number.high, int64_t(op.getBranches().size()) - 1)})
+      results.push_back(value ? value
+                              : Value(arith::ConstantOp::create(
+                                    b, loc, b.getI64IntegerAttr(end))));
   }
   YieldOp::create(b, loc, results);
   removeUnused(tile);

@@ -15,8 +15,8 @@ namespace torsor {
 /// comparisons and conjunctions are made of them. What cannot be bounded
 /// counts as undecided and is remarked at its operation. With a region `branch`
 /// it also yields the least and the greatest branch of the box. Does nothing
-/// without a mask or a branch region. Returns false, and leaves no region, if the test could never
-/// decide anything.
+/// without a mask or a branch region. Returns false, and leaves no region, if
+/// the test could never decide anything.
 bool deriveTileRegion(AttentionOp op);
 
 } // namespace torsor

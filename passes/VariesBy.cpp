@@ -69,9 +69,8 @@ static VarySet own(Operation *op) {
       })
       .Case([](VectorOp) { return VarySet::Content; })
       .Case([](TableDotOp dot) {
-        return VarySet(VarySet::Content) | (dot.getSide() == Side::Query
-                                                ? VarySet::Query
-                                                : VarySet::Key);
+        return VarySet(VarySet::Content) |
+               (dot.getSide() == Side::Query ? VarySet::Query : VarySet::Key);
       })
       .Case([](PathTotalOp) {
         return VarySet(VarySet::Query) | VarySet(VarySet::Key);

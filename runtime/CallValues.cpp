@@ -18,7 +18,8 @@ torsor_status Call::checkValues() {
   if (!status && appends() && batch.slots)
     status = checkSlots();
   for (int64_t a = 0; a < scheme.firstParam && !status; ++a)
-    if (scheme.arguments[a].flags & TORSOR_ARG_RISING && (attends() || appends()))
+    if (scheme.arguments[a].flags & TORSOR_ARG_RISING &&
+        (attends() || appends()))
       status = checkRising(a);
   // A table of positions has an end, which an encoding must not pass unseen.
   bool ranges = batch.flags & TORSOR_CHECK_VALUES || embeds();
@@ -226,8 +227,7 @@ torsor_status Call::checkRising(int64_t a) const {
 /// The declared range of a clock that is not given: then it is the index.
 torsor_status Call::checkPlaces(int64_t a) const {
   const torsor_field &field = scheme.arguments[a];
-  if (!(field.flags & TORSOR_ARG_CLOCK) ||
-      plan.tensors[scheme.queryAt(a)].data)
+  if (!(field.flags & TORSOR_ARG_CLOCK) || plan.tensors[scheme.queryAt(a)].data)
     return TORSOR_OK;
   for (const torsor_sequence &s : plan.sequences)
     for (int64_t n = 0; n < s.query_length; ++n) {
@@ -238,7 +238,8 @@ torsor_status Call::checkPlaces(int64_t a) const {
             t.data)[s.query_row * t.strides[0] +
                     (s.query_start + n) * t.strides[1]];
       }
-      if (index < 0 || (double(index) >= field.low && double(index) <= field.high))
+      if (index < 0 ||
+          (double(index) >= field.low && double(index) <= field.high))
         continue;
       return fail(TORSOR_VALUE,
                   "%s: sequence %lld: token %lld stands at %lld, but '%s' is "

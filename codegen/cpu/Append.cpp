@@ -72,18 +72,13 @@ Place Append::placeOf(const Call &call, const Sequence &sequence,
   place.brought = true;
   place.row = sequence.queryRow;
   place.token = sequence.queryStart + number;
-  place.index = e.choose(
-      indices.isAbsent(),
-      [&]() -> Nums { return {sequence.queryIndex + number}; },
-      [&]() -> Nums {
-        return {indices.data.load(place.row * indices.stride(0) +
-                                  place.token * indices.stride(1))};
-      })[0];
+  place.index =
+      tokenIndex(indices, place.row, place.token, sequence.queryIndex + number);
   return place;
 }
 
 KeySlot Append::slotOf(const Call &call, const Sequence &sequence,
-                            Num number) const {
+                       Num number) const {
   Num given = call.field(offsetof(torsor_kernel_args, slots), e.pointer);
   Nums found = e.choose(
       given == e.null(),

@@ -24,6 +24,16 @@ Num Tensor::stride(int64_t axis) const {
 
 Num Tensor::isAbsent() const { return data.base == data.base.e->null(); }
 
+Num tokenIndex(const Tensor &indices, Num row, Num token, Num otherwise) {
+  Emitter &e = *row.e;
+  return e.choose(
+      indices.isAbsent(), [&]() -> Nums { return {otherwise}; },
+      [&]() -> Nums {
+        return {indices.data.load(row * indices.stride(0) +
+                                  token * indices.stride(1))};
+      })[0];
+}
+
 Call::Call(Emitter &e, Num arguments) : e(e), arguments(e.at(arguments, e.i8)) {
   heads = field(offsetof(torsor_kernel_args, heads), e.i64);
   groups = field(offsetof(torsor_kernel_args, groups), e.i64);

@@ -20,6 +20,10 @@ struct Tensor {
   Num isAbsent() const;
 };
 
+/// The index of a token: its element of `indices` [rows, tokens], or
+/// `otherwise` where they are absent.
+Num tokenIndex(const Tensor &indices, Num row, Num token, Num otherwise);
+
 /// A torsor_sequence.
 struct Sequence {
   Num number; // among the sequences of this call

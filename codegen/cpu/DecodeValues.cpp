@@ -45,8 +45,7 @@ void DecodeChunk::emitValueTile(Num key, Num column, int64_t vectors,
   Nums values;
   for (int64_t k = 0; k < keys; ++k) {
     Pointer row = split.valueRow(inSplit(key + k)) + column;
-    if (split.valuesInPairs() && vectors == split.tile.valueVectors &&
-        !tail) {
+    if (split.valuesInPairs() && vectors == split.tile.valueVectors && !tail) {
       for (int64_t v = 0; v < vectors; v += 2) {
         auto [even, odd] = loadPair(row, v * lanes, lanes);
         values.append({even, odd});

@@ -57,13 +57,8 @@ Place Embedding::placeOf(const Call &call, const Sequence &sequence,
   place.row = sequence.queryRow;
   place.number = number;
   place.token = sequence.queryStart + number;
-  place.index = e.choose(
-      indices.isAbsent(),
-      [&]() -> Nums { return {sequence.queryIndex + number}; },
-      [&]() -> Nums {
-        return {indices.data.load(place.row * indices.stride(0) +
-                                  place.token * indices.stride(1))};
-      })[0];
+  place.index =
+      tokenIndex(indices, place.row, place.token, sequence.queryIndex + number);
   return place;
 }
 

@@ -18,8 +18,8 @@ KeyRun keyRunAt(Emitter &e, const Call &call, const Sequence &sequence,
   auto word = [&](int64_t offset) { return call.field(offset, e.i64); };
   auto paged = [&]() -> Nums {
     Num page = word(offsetof(torsor_kernel_args, page));
-    Pointer pages = e.at(
-        call.field(offsetof(torsor_kernel_args, pages), e.pointer), e.i32);
+    Pointer pages =
+        e.at(call.field(offsetof(torsor_kernel_args, pages), e.pointer), e.i32);
     Num row = pages.load(sequence.keyRow + at / page);
     Num slot = at % page;
     return {e.convert(row, e.i64), slot, min(left, page - slot)};

@@ -46,8 +46,8 @@ private:
   }
   void addPart(const Call &call, Num number, const Place &place, Num weight,
                Pointer sums) const;
-  void joinRow(const Call &call, const Place &place,
-               const TableReader &tables, Num sink, Pointer sums) const;
+  void joinRow(const Call &call, const Place &place, const TableReader &tables,
+               Num sink, Pointer sums) const;
   void addRow(const Call &call, const Place &place, const TableReader &tables,
               Pointer sums) const;
   void storeRow(const Call &call, const Place &place, Pointer sums, Num factor,
@@ -100,23 +100,23 @@ void Merge::addRow(const Call &call, const Place &place,
   Num count = call.field(offsetof(torsor_kernel_args, part_count), e.i64);
   Num nothing = e.real(-std::numeric_limits<double>::infinity());
   e.fill(sums, e.index(padded * 4), 0);
-  Nums ends = e.loop(
-      0, count, 1, {e.real(0.0), e.constant(e.i1, int64_t(0))},
-      [&](Num number, ArrayRef<Num> carried) -> Nums {
-        Num total = lseOf(call, number, place);
-        Num isSeen = total != nothing;
-        addPart(call, number, place,
-                select(isSeen, e.real(1.0), e.real(0.0)), sums);
-        return {carried[0] + select(isSeen, total, 0.0), carried[1] | isSeen};
-      });
+  Nums ends = e.loop(0, count, 1, {e.real(0.0), e.constant(e.i1, int64_t(0))},
+                     [&](Num number, ArrayRef<Num> carried) -> Nums {
+                       Num total = lseOf(call, number, place);
+                       Num isSeen = total != nothing;
+                       addPart(call, number, place,
+                               select(isSeen, e.real(1.0), e.real(0.0)), sums);
+                       return {carried[0] + select(isSeen, total, 0.0),
+                               carried[1] | isSeen};
+                     });
   Num factor = e.real(1.0);
   if (!op.getDivide().empty()) {
     Nums arguments = {ends[0]};
     arguments.append(emitSlots(op.getRows(), tables, place, false, true));
     Num partial = (place.sequence.flags & int64_t(TORSOR_PARTIAL)) != 0;
-    factor = select(partial, factor,
-                    factor / cloneRegion(op.getDivide(), arguments, tables,
-                                         place)[0]);
+    factor = select(
+        partial, factor,
+        factor / cloneRegion(op.getDivide(), arguments, tables, place)[0]);
   }
   storeRow(call, place, sums, select(ends[1], factor, 0.0),
            select(ends[1], ends[0], nothing));
@@ -188,13 +188,8 @@ void Merge::join(const Call &call, Num begin, Num end, Pointer scratch) const {
         place.row = sequence.queryRow;
         Num query = item % sequence.queryLength;
         place.token = sequence.queryStart + query;
-        place.index = e.choose(
-            indices.isAbsent(),
-            [&]() -> Nums { return {sequence.queryIndex + query}; },
-            [&]() -> Nums {
-              return {indices.data.load(place.row * indices.stride(0) +
-                                        place.token * indices.stride(1))};
-            })[0];
+        place.index = tokenIndex(indices, place.row, place.token,
+                                 sequence.queryIndex + query);
         Num sink;
         if (auto slot = op.getSinkSlot()) {
           Num given =

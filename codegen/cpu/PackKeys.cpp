@@ -18,13 +18,8 @@ Place keyPlace(const TileContext &c, const Indices &indices, Num number) {
   place.row = slot.row;
   place.token = slot.slot;
   place.number = number;
-  place.index = e.choose(
-      indices.keys.isAbsent(),
-      [&]() -> Nums { return {sequence.keyIndex + number}; },
-      [&]() -> Nums {
-        return {indices.keys.data.load(place.row * indices.keys.stride(0) +
-                                       place.token * indices.keys.stride(1))};
-      })[0];
+  place.index = tokenIndex(indices.keys, place.row, place.token,
+                           sequence.keyIndex + number);
   return place;
 }
 
@@ -134,9 +129,8 @@ static void emitTileAnchors(const TileContext &c, const Indices &indices,
               anchors);
 }
 
-void emitPackKeys(const TileContext &c, const Indices &indices,
-                  const Tensor &k, Num isActed, Num tile, Num begin, Num end,
-                  Pointer scratch) {
+void emitPackKeys(const TileContext &c, const Indices &indices, const Tensor &k,
+                  Num isActed, Num tile, Num begin, Num end, Pointer scratch) {
   Emitter &e = c.e;
   AttentionOp op = c.op;
   Num last = end - 1;

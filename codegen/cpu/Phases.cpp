@@ -3,7 +3,6 @@
 #include "codegen/cpu/Phases.h"
 
 #include "codegen/cpu/Scan.h"
-
 #include "runtime/torsor_kernel.h"
 
 #include <cstddef>
@@ -47,34 +46,33 @@ static Call readCall(Emitter &e, const Kernel &kernel, Num arguments) {
 
 void emitPlanFunction(Emitter &e, const Kernel &kernel,
                       function_ref<PlanEntry(const Call &)> entry) {
-  e.function(kernel.planName, {e.pointer, e.pointer}, Type(),
-             targetAttributes(e, *kernel.target), /*isPrivate=*/true,
-             [&](ArrayRef<Num> arguments) -> Num {
-               Call call = readCall(e, kernel, arguments[0]);
-               PlanEntry plan = entry(call);
-               if (!kernel.scans.empty())
-                 plan.items.insert(plan.items.begin(),
-                                   scanItems(e, kernel, call));
-               if (!kernel.scheme->tables.prepared.isEmpty())
-                 plan.items.insert(plan.items.begin(), call.count);
-               Pointer bytes = e.at(arguments[1], e.i8);
-               auto field = [&](int64_t offset, Num value) {
-                 bytes.bytes(offset).as(value.type()).store(0, value);
-               };
-               field(offsetof(torsor_kernel_plan, phases),
-                     e.constant(e.i32, int64_t(plan.items.size())));
-               for (auto [n, items] : llvm::enumerate(plan.items))
-                 field(offsetof(torsor_kernel_plan, items) + 8 * n, items);
-               field(offsetof(torsor_kernel_plan, workspace_bytes),
-                     preparedBytes(e, kernel, call) + plan.workspaceBytes);
-               field(offsetof(torsor_kernel_plan, scratch_bytes),
-                     e.index(plan.scratchBytes));
-               field(offsetof(torsor_kernel_plan, flops), plan.flops);
-               field(offsetof(torsor_kernel_plan, read_bytes), plan.readBytes);
-               field(offsetof(torsor_kernel_plan, written_bytes),
-                     plan.writtenBytes);
-               return Num();
-             });
+  e.function(
+      kernel.planName, {e.pointer, e.pointer}, Type(),
+      targetAttributes(e, *kernel.target), /*isPrivate=*/true,
+      [&](ArrayRef<Num> arguments) -> Num {
+        Call call = readCall(e, kernel, arguments[0]);
+        PlanEntry plan = entry(call);
+        if (!kernel.scans.empty())
+          plan.items.insert(plan.items.begin(), scanItems(e, kernel, call));
+        if (!kernel.scheme->tables.prepared.isEmpty())
+          plan.items.insert(plan.items.begin(), call.count);
+        Pointer bytes = e.at(arguments[1], e.i8);
+        auto field = [&](int64_t offset, Num value) {
+          bytes.bytes(offset).as(value.type()).store(0, value);
+        };
+        field(offsetof(torsor_kernel_plan, phases),
+              e.constant(e.i32, int64_t(plan.items.size())));
+        for (auto [n, items] : llvm::enumerate(plan.items))
+          field(offsetof(torsor_kernel_plan, items) + 8 * n, items);
+        field(offsetof(torsor_kernel_plan, workspace_bytes),
+              preparedBytes(e, kernel, call) + plan.workspaceBytes);
+        field(offsetof(torsor_kernel_plan, scratch_bytes),
+              e.index(plan.scratchBytes));
+        field(offsetof(torsor_kernel_plan, flops), plan.flops);
+        field(offsetof(torsor_kernel_plan, read_bytes), plan.readBytes);
+        field(offsetof(torsor_kernel_plan, written_bytes), plan.writtenBytes);
+        return Num();
+      });
 }
 
 void emitRunFunction(Emitter &e, const Kernel &kernel,

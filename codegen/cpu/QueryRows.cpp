@@ -15,7 +15,6 @@ namespace torsor {
 
 Place RowBlock::place(const TileContext &c, const Indices &indices,
                       Num row) const {
-  Emitter &e = c.e;
   Place place = c.place;
   const Sequence &sequence = place.sequence;
   Num at = first + row;
@@ -24,14 +23,8 @@ Place RowBlock::place(const TileContext &c, const Indices &indices,
   place.row = sequence.queryRow;
   place.token = sequence.queryStart + query;
   place.number = query;
-  place.index = e.choose(
-      indices.queries.isAbsent(),
-      [&]() -> Nums { return {sequence.queryIndex + query}; },
-      [&]() -> Nums {
-        return {
-            indices.queries.data.load(place.row * indices.queries.stride(0) +
-                                      place.token * indices.queries.stride(1))};
-      })[0];
+  place.index = tokenIndex(indices.queries, place.row, place.token,
+                           sequence.queryIndex + query);
   return place;
 }
 

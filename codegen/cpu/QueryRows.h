@@ -18,9 +18,10 @@ struct RowBlock {
   Place place(const TileContext &c, const Indices &indices, Num row) const;
 };
 
-/// Loads the queries, acts on them in each form and scales them; fills row slots, indices,
-/// and the start of the running sums, for `used` rows (whole register tiles;
-/// the last row is repeated). Gives the bounds of the row slots.
+/// Loads the queries, acts on them in each form and scales them; fills row
+/// slots, indices, and the start of the running sums, for `used` rows (whole
+/// register tiles; the last row is repeated). Gives the bounds of the row
+/// slots.
 llvm::SmallVector<Bounds> emitQueryRows(const TileContext &c,
                                         const Indices &indices, const Tensor &q,
                                         RowBlock block, Num used);

@@ -84,9 +84,9 @@ std::vector<uint8_t> readsOf(const Kernel &kernel, AttentionOp op) {
     for (auto block : blocks.getAsRange<BlockAttr>())
       if (block.acts())
         bits[block.getT()] |= TORSOR_READS_KEY;
-  for (Region *region : {&op.getBranch(), &op.getInit(), &op.getPath(),
-                         &op.getLogit(), &op.getMask(), &op.getValueRow(),
-                         &op.getTile()}) {
+  for (Region *region :
+       {&op.getBranch(), &op.getInit(), &op.getPath(), &op.getLogit(),
+        &op.getMask(), &op.getValueRow(), &op.getTile()}) {
     if (region->empty())
       continue;
     reads.addPair(*region);

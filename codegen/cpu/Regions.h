@@ -8,8 +8,8 @@
 namespace torsor {
 
 /// Operations that a place computes in its own way: their value, or null.
-using RegionOps = llvm::function_ref<Num(mlir::Operation &,
-                                         llvm::ArrayRef<Num>)>;
+using RegionOps =
+    llvm::function_ref<Num(mlir::Operation &, llvm::ArrayRef<Num>)>;
 
 /// Clones the block of `region` with these arguments and gives what it yields.
 /// Arguments may be scalars or vectors of equal length; an op becomes a vector

@@ -74,13 +74,8 @@ private:
     return at;
   }
   Num keyIndex(Num number, const KeySlot &slot) const {
-    return e.choose(
-        keys.isAbsent(),
-        [&]() -> Nums { return {place.sequence.keyIndex + number}; },
-        [&]() -> Nums {
-          return {keys.data.load(slot.row * keys.stride(0) +
-                                 slot.slot * keys.stride(1))};
-        })[0];
+    return tokenIndex(keys, slot.row, slot.slot,
+                      place.sequence.keyIndex + number);
   }
   Num indexOf(Num number) const {
     return keyIndex(number, locateKey(e, tables.call, place.sequence, number));
@@ -89,15 +84,9 @@ private:
   Num reach(Num index) const { return layout.exclusive ? index - 1 : index; }
   Num queryReach(Num number) const {
     const Sequence &sequence = place.sequence;
-    Num index = e.choose(
-        queries.isAbsent(),
-        [&]() -> Nums { return {sequence.queryIndex + number}; },
-        [&]() -> Nums {
-          return {queries.data.load(sequence.queryRow * queries.stride(0) +
-                                    (sequence.queryStart + number) *
-                                        queries.stride(1))};
-        })[0];
-    return reach(index);
+    return reach(tokenIndex(queries, sequence.queryRow,
+                            sequence.queryStart + number,
+                            sequence.queryIndex + number));
   }
   Nums terms(Num number) const {
     Place at = placeOf(number);

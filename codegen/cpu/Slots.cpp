@@ -47,8 +47,7 @@ static bool readsAtKeys(const TileContext &c, Region &region) {
 }
 
 /// The query and the keys of a pair region, where it looks tables up.
-static Place pairPlace(const TileContext &c, Region &region, Num row,
-                       Num key) {
+static Place pairPlace(const TileContext &c, Region &region, Num row, Num key) {
   Emitter &e = c.e;
   Place place = c.place;
   if (region.getOps<LookupOp>().empty())
@@ -87,9 +86,8 @@ static Num emitKeyDots(const TileContext &c, RowDotOp dot, Num row, Num key,
     Num number = index.isVector() ? picked.load(lane) : index;
     Contents contents = {c.contents + (key + lane) * c.layout.head,
                          c.layout.head};
-    sums.store(lane,
-               emitRowDot(c.tables, place, table, number, dot.getCount(),
-                          contents));
+    sums.store(lane, emitRowDot(c.tables, place, table, number, dot.getCount(),
+                                contents));
   });
   return sums.load(0, lanes);
 }
@@ -139,11 +137,11 @@ Nums emitPairs(const TileContext &c, Region &region, Num row, Num key,
   for (auto [n, type] : llvm::enumerate(c.layout.columnSlots))
     arguments.push_back(
         isUsed() ? loadSlot(e, c.columnSlots[n], key, c.lanes(), type) : Num());
-  Nums results = cloneRegion(
-      region, arguments, c.tables, pairPlace(c, region, row, key),
-      [&](Operation &op, ArrayRef<Num> operands) {
-        return emitPairOp(c, op, operands, row, key, paths);
-      });
+  Nums results =
+      cloneRegion(region, arguments, c.tables, pairPlace(c, region, row, key),
+                  [&](Operation &op, ArrayRef<Num> operands) {
+                    return emitPairOp(c, op, operands, row, key, paths);
+                  });
   for (Num &result : results)
     if (!result.isVector())
       result = e.splat(result, c.lanes());

@@ -71,9 +71,8 @@ static Nums weigh(const TileContext &c, Pointer scores, Num at, Num negatedTop,
   Nums weights;
   for (int64_t n = 0, count = sums.size(); n < count; ++n) {
     Num score = scores.load(at + n * lanes, lanes);
-    weights.push_back(op.getLinear()
-                          ? select(score == hiddenScore, 0.0, score)
-                          : score + negatedTop);
+    weights.push_back(op.getLinear() ? select(score == hiddenScore, 0.0, score)
+                                     : score + negatedTop);
   }
   if (!op.getLinear())
     weights = emitExp2(e, c.target(), weights);

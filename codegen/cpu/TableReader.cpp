@@ -3,7 +3,6 @@
 #include "codegen/cpu/TableReader.h"
 
 #include "codegen/cpu/ScanLayout.h"
-
 #include "runtime/torsor_kernel.h"
 
 using namespace mlir;
@@ -69,8 +68,8 @@ TableReader::Base TableReader::scan(const Table &table,
   Num at = place.number;
   if (table.info.getKey() && !layout.exclusive)
     at = at + 1;
-  Num words = scanOffset(e, kernel, call, sequence, number) +
-              at * layout.members;
+  Num words =
+      scanOffset(e, kernel, call, sequence, number) + at * layout.members;
   if (!table.info.getKey())
     words = words + layout.query;
   Base base = {scans(sequence) + words, {}, {}, {}, {}, {}};

@@ -57,8 +57,8 @@ public:
 private:
   struct Base {
     Pointer data;
-    Nums strides, extents;   // of the axes but "token"
-    Num absent;              // of an argument: whether it is not there
+    Nums strides, extents; // of the axes but "token"
+    Num absent;            // of an argument: whether it is not there
     // Of many tokens, still to be added: rows, tokens and their strides.
     Nums places, placeStrides;
   };

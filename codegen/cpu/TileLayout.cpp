@@ -65,11 +65,12 @@ static bool readsContents(AttentionOp op, bool queries) {
 }
 
 TileLayout::TileLayout(AttentionOp op, const Target &target)
-    : forms(op), anchors(anchorWords(forms.keys[0])), lanes(target.lanes), rowTile(target.rowTile), panel(target.panel()),
+    : forms(op), anchors(anchorWords(forms.keys[0])), lanes(target.lanes),
+      rowTile(target.rowTile), panel(target.panel()),
       keys(roundUp(op.getPlan().getKeys(), target.panel())),
       head(widthOf(op.getQ())), value(widthOf(op.getV())),
-      byHead(op.getKeysByHead()),
-      pairs(meetInPairs(op, target)), headWords(pairs ? (head + 1) / 2 : head),
+      byHead(op.getKeysByHead()), pairs(meetInPairs(op, target)),
+      headWords(pairs ? (head + 1) / 2 : head),
       valueVectors((value + lanes - 1) / lanes),
       valuePanels(cutValues(valueVectors, target.vectorTile)),
       rowSlots(yieldedTypes(op.getRows())),
@@ -102,9 +103,8 @@ TileLayout::TileLayout(AttentionOp op, const Target &target)
   slots = take(slotBytes * rowSlots.size());
   rowHeads = take(rows * 8);
   // Decode keeps the keys of a chunk there.
-  contents = take(readsQueries || readsKeys
-                      ? std::max<int64_t>(rows, 64) * head * 4
-                      : 0);
+  contents = take(
+      readsQueries || readsKeys ? std::max<int64_t>(rows, 64) * head * 4 : 0);
   queryProducts = at;
   for (const ProductTable &product : products)
     if (product.side == Side::Query)
@@ -115,10 +115,10 @@ TileLayout::TileLayout(AttentionOp op, const Target &target)
 }
 
 Num TileLayout::groupBytes(Emitter &e, Num keyCount) const {
-  int64_t perKey = (headWords * int64_t(forms.keys.size()) +
-                    valueWidth() / keysPerWord()) *
-                       4 +
-                   4;
+  int64_t perKey =
+      (headWords * int64_t(forms.keys.size()) + valueWidth() / keysPerWord()) *
+          4 +
+      4;
   for (Type slot : columnSlots)
     perKey += storedSlot(slot).getIntOrFloatBitWidth() / 8;
   for (const ProductTable &product : products)
@@ -136,8 +136,8 @@ void TileContext::placeGroup(Pointer base) {
     base = (here + count).as(e.i8);
     return here;
   };
-  keys = take(e.f32, padded * (layout.headWords *
-                               int64_t(layout.forms.keys.size())));
+  keys = take(e.f32,
+              padded * (layout.headWords * int64_t(layout.forms.keys.size())));
   values = take(e.f32, padded * layout.valueWidth() / layout.keysPerWord());
   keyIndices = take(e.i32, padded);
   products.resize(layout.products.size());

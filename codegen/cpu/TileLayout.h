@@ -53,8 +53,7 @@ struct TileLayout {
   // Byte offsets into the scratch memory of a worker.
   int64_t anchoredQueries; // the rows for one key tile
   int64_t queries, scores, outputs, rowMax, rowSum, maxima, alphas, indices,
-      rowTokens,
-      groupRanges, slots, slotBytes, scratchBytes;
+      rowTokens, groupRanges, slots, slotBytes, scratchBytes;
   int64_t rowHeads, contents, queryProducts, pathSums, valueWeights;
 
   /// What a packed row of q or k holds.
@@ -97,16 +96,15 @@ struct TileContext {
   llvm::SmallVector<Pointer> columnSlots;
   // Scratch.
   Pointer queries, scores, outputs, rowMax, rowSum, maxima, alphas, indices,
-      rowTokens,
-      groupRanges;
+      rowTokens, groupRanges;
   llvm::SmallVector<Pointer> rowSlots;
   /// Heads of the rows; vectors of rows, or of the keys being loaded; products
   /// by table, a row after the other; sums over paths, [path][row]; weights by
   /// row of the table of values, [row][valueRows].
   Pointer rowHeads, contents, pathSums, valueWeights;
   llvm::SmallVector<Pointer> products;
-  /// Starts by age (BiasTable.h), entries of a head's row, and whether they hold
-  /// in this call; null without a table.
+  /// Starts by age (BiasTable.h), entries of a head's row, and whether they
+  /// hold in this call; null without a table.
   Pointer biasTable;
   Num biasEntries, biasHolds;
   /// Number of the key that the pair regions' key 0 stands for.

@@ -30,8 +30,7 @@ TileVerdict emitTileTest(const TileContext &c, const TileSide &queries,
   }
   // A key with an index below 0 is padding, whatever the mask says.
   return {verdict[0] | strange,
-          verdict[1] & (strange ^ 1) & (keys.indices.low >= 0),
-          low, high};
+          verdict[1] & (strange ^ 1) & (keys.indices.low >= 0), low, high};
 }
 
 } // namespace torsor

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The object itself: what it imports, what its inner loops look like, and the
 // code of levels that this machine cannot run, split to vectors that it can.
-#include "Rope.h"
-
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <set>
 #include <sstream>
+
+#include "Rope.h"
 
 using namespace torsor;
 using namespace torsor::test;
@@ -23,17 +23,20 @@ KernelText everything(const char *dtype) {
 }
 
 TEST(Object, Imports) {
-  std::set<std::string> allowed = {"memcpy", "memset", "exp",   "exp2",
-                                   "log",    "log2",   "logf",  "log2f",
-                                   "pow",    "sin",    "cos",   "expf",
+  std::set<std::string> allowed = {"memcpy", "memset",
+                                   "exp",    "exp2",
+                                   "log",    "log2",
+                                   "logf",   "log2f",
+                                   "pow",    "sin",
+                                   "cos",    "expf",
                                    "exp2f",  "_GLOBAL_OFFSET_TABLE_"};
   for (const char *dtype : {"f32", "bf16", "f16"}) {
     llvm::SmallVector<char> bytes =
         compile(everything(dtype).module(), CodegenOptions());
     ASSERT_FALSE(bytes.empty());
-    auto object = llvm::cantFail(llvm::object::ObjectFile::createObjectFile(
-        llvm::MemoryBufferRef(llvm::StringRef(bytes.data(), bytes.size()),
-                              "object")));
+    auto object = llvm::cantFail(
+        llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(
+            llvm::StringRef(bytes.data(), bytes.size()), "object")));
     std::set<std::string> external;
     for (const llvm::object::SymbolRef &symbol : object->symbols()) {
       uint32_t flags = llvm::cantFail(symbol.getFlags());
@@ -120,8 +123,10 @@ TEST(Object, WideLogic) {
     for (int64_t keys : {1, 63, 64, 65, 300})
       for (torsor_op op : {TORSOR_PREFILL, TORSOR_DECODE})
         compare(code, op, r.naive,
-                {.heads = 4, .groups = 2,
-                 .queries = std::min<int64_t>(keys, 16), .keys = keys});
+                {.heads = 4,
+                 .groups = 2,
+                 .queries = std::min<int64_t>(keys, 16),
+                 .keys = keys});
   }
 }
 

@@ -127,8 +127,8 @@ Array Runner::reference(Array &referenceLse) {
   mlir::ModuleOp module = compilation->emitSchemes();
   finishStep(*compilation, options.source);
   Array result;
-  runReference(*module.getOps<SchemeOp>().begin(), inputs, result,
-               referenceLse, options.source.f32Reference);
+  runReference(*module.getOps<SchemeOp>().begin(), inputs, result, referenceLse,
+               options.source.f32Reference);
   return result;
 }
 
