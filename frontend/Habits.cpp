@@ -67,11 +67,12 @@ llvm::StringRef torsor::getHabitHint(llvm::StringRef name) {
       .Cases({"kv_idx", "k_idx", "key_idx", "k_index", "k_pos", "col_idx"},
              "the key's index is 'j', its position 't'")
       .Cases({"head_idx", "head_index", "h_idx"}, "the query head is 'h'")
-      .Cases({"num_heads", "n_heads", "nheads", "num_attention_heads"},
+      .Cases({"num_heads", "n_heads", "nheads", "heads", "n_head",
+              "num_attention_heads"},
              "the number of query heads is 'H'")
-      .Cases({"num_kv_heads", "num_key_value_heads", "n_kv_heads"},
+      .Cases({"num_kv_heads", "num_key_value_heads", "n_kv_heads", "kv_heads"},
              "the number of key heads is 'G'")
-      .Cases({"head_dim", "d_head", "head_size", "hidden_size"},
+      .Cases({"head_dim", "d_head", "head_size", "hidden_size", "dim"},
              "the head width is 'D', set by the clause 'head'")
       .Cases({"seq_len", "seqlen", "seq_length", "kv_len", "context_length"},
              "the number of tokens so far is 'N'")
@@ -100,7 +101,8 @@ llvm::StringRef torsor::getHabitHint(llvm::StringRef name) {
 
 llvm::StringRef torsor::getClauseHint(llvm::StringRef word) {
   return llvm::StringSwitch<llvm::StringRef>(word)
-      .Cases({"head_dim", "d_head", "head_size", "width"}, "write 'head …'")
+      .Cases({"head_dim", "d_head", "head_size", "width", "dim"},
+             "write 'head …'")
       .Cases({"softmax_scale", "sm_scale", "attn_scale"}, "write 'scale …'")
       .Cases({"rope_theta", "rotary_base", "base", "theta"},
              "the base is an argument: split(rope(width, base = …))")

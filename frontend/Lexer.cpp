@@ -27,7 +27,7 @@ constexpr ForeignSymbol foreignSymbols[] = {
     {"&&", "and", "the connective is written 'and'"},
     {"&", "and", "the connective is written 'and'"},
     {"||", "or", "the connective is written 'or'"},
-    {"|", "or", "the connective is written 'or'"},
+    {"|", "or", "the connective is written 'or', an absolute value abs(…)"},
     {"!", "not", "negation is written 'not'"},
     {"\xE2\x88\x92", "-", "minus is written '-'"}, // U+2212
     {"\xE2\x80\x93", "-", "minus is written '-'"}, // en dash

@@ -121,6 +121,9 @@ Expr *Parser::failAtom() {
     failExpected("an expression", "equality is written '=='");
   else if (at("{"))
     failExpected("an expression", "expressions are grouped by ( )");
+  else if (token.kind == TokenKind::String)
+    failExpected("an expression", "text stands only behind 'import' and in "
+                                  "'require'");
   else
     failExpected("an expression");
   return nullptr;

@@ -3,6 +3,8 @@
 #include "frontend/Habits.h"
 #include "frontend/Parser.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 #include <fmt/format.h>
 
 using namespace torsor;
@@ -72,6 +74,8 @@ void Parser::failClause() {
     std::string hint = getClauseHint(word).str();
     if (hint.empty() && peek(1).is("="))
       hint = fmt::format("a name is defined by 'let {} = …'", word);
+    else if (hint.empty())
+      hint = fmt::format("clauses are {}", llvm::join(getClauseWords(), " "));
     fail(token.range, "clause",
          fmt::format("'{}' is not a clause{}{}", word, hint.empty() ? "" : "; ",
                      hint));
@@ -205,6 +209,11 @@ bool Parser::parseClock(ClockClause &clause) {
   clause.binders = copy(binders);
   if (accept(":") && !parseName(clause.storage, "a storage type"))
     return false;
+  if (at("=")) {
+    failExpected("a clause", "a clock that is summed has no type: 'clock c = "
+                             "sum l <= j: …'");
+    return false;
+  }
   clause.moving = accept("moving");
   clause.rising = accept("rising");
   if (at("moving")) {

@@ -22,7 +22,7 @@ bool Parser::parseHead(ParsedFile &file) {
   beginPart();
   if (accept("torsor")) {
     if (peek().kind != TokenKind::Int) {
-      failExpected("a version number after 'torsor'");
+      failExpected("a version number after 'torsor'", "write 'torsor 1'");
       return true;
     }
     const Token &version = take();

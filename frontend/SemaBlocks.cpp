@@ -169,8 +169,11 @@ Meaning Sema::evalActionArgument(BlockCall &call, Env &env) {
   if (value.isPoison() || value.kind == Meaning::Action)
     return value;
   return fail(env, e->range, "type",
-              fmt::format("'{}' takes an action, but '{}' is {}",
-                          call.block.name.str(), quote(e), describe(value)));
+              fmt::format("'{}' takes an action, but '{}' is {}{}",
+                          call.block.name.str(), quote(e), describe(value),
+                          value.kind == Meaning::Vector
+                              ? "; frequencies become one by rotation(…)"
+                              : ""));
 }
 
 Meaning Sema::evalTurn(BlockCall &call, Env &env) {

@@ -85,6 +85,18 @@ static std::optional<std::string> adviseToken(const Meaning &value) {
   return std::nullopt;
 }
 
+/// "w[h, …]": how an element of a tensor is written.
+static std::string showElement(const TensorInfo &tensor) {
+  std::string text;
+  for (const AxisInfo &axis : tensor.axes) {
+    text += text.empty() ? "" : ", ";
+    text += axis.kind == AxisInfo::Heads    ? "h"
+            : axis.kind == AxisInfo::Groups ? "g"
+                                            : "…";
+  }
+  return tensor.name + "[" + text + "]";
+}
+
 Meaning Sema::number(Meaning value, const Expr *e, Env &env) {
   if (value.isPoison() || value.isNumber())
     return value;
@@ -95,6 +107,11 @@ Meaning Sema::number(Meaning value, const Expr *e, Env &env) {
                             quote(e)));
   if (auto advice = adviseToken(value))
     return fail(env, e->range, "token", *advice);
+  if (value.kind == Meaning::Tensor && !value.tensor->axes.empty())
+    return fail(env, e->range, "type",
+                fmt::format("'{}' is a whole tensor, but a number is needed; "
+                            "an element is written {}",
+                            quote(e), showElement(*value.tensor)));
   return fail(env, e->range, "type",
               fmt::format("'{}' is {}, but a number is needed{}", quote(e),
                           describe(value),

@@ -32,6 +32,11 @@ Meaning Sema::unknown(StringRef name, SourceRange range, Env &env,
     pool.insert(pool.end(), names.begin(), names.end());
   std::sort(pool.begin(), pool.end());
   StringRef near = getNearest(name, pool), hint = getHabitHint(name);
+  for (StringRef known : pool) // 'd' for 'D'
+    if (near.empty() && known.equals_insensitive(name))
+      near = known;
+  if (hint.empty() && near.empty() && env.scheme && what == "name")
+    hint = "what comes from outside is declared by 'param', 'input' or 'clock'";
   if (!hint.empty())
     text += "; " + hint.str();
   else if (!near.empty())

@@ -230,7 +230,11 @@ Meaning Sema::evalPathSum(const SumExpr *e, Env &env) {
   std::optional<bool> after = leavesOutKey(e);
   if (!after)
     return fail(env, e->lo->range.to(e->hi->range), "path",
-                "a sum over tokens runs over 'j .. i' or 'j + 1 .. i'");
+                fmt::format("a sum over tokens runs over 'j .. i' or 'j + 1 .. "
+                            "i'{}",
+                            llvm::isa<IntExpr>(e->lo)
+                                ? "; one over numbers is written 'sum p < n: …'"
+                                : ""));
   if (!env.scheme)
     return fail(env, e->range, "ambient",
                 "a sum over tokens is known only where a scheme is evaluated");

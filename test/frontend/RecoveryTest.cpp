@@ -101,7 +101,7 @@ TEST(Recovery, ItemsThatAreNone) {
             "2:1 [syntax] 'import' stands at the head of the file\n");
   EXPECT_EQ(briefOf("torsor\nlet x = 1\n"),
             "2:1 [syntax] expected a version number after 'torsor', found "
-            "'let'\n");
+            "'let'; write 'torsor 1'\n");
   EXPECT_EQ(briefOf("torsor 0"),
             "1:8 [version] this compiler knows version 1 of the language, but "
             "the file asks for 0\n");
@@ -166,6 +166,16 @@ TEST(Habits, OfOtherLanguages) {
       {"rope_theta 1e4", "'rope_theta' is not a clause; the base is an "
                          "argument: split(rope(width, base = …))"},
       {"w = 3", "'w' is not a clause; a name is defined by 'let w = …'"},
+      {"clock c: i32 = 3", "expected a clause, found '='; a clock that is "
+                           "summed has no type: 'clock c = sum l <= j: …'"},
+      {"quantity 3", "'quantity' is not a clause; clauses are let require head "
+                     "value clock param input norm action value_action scale "
+                     "softcap logit bias value_bias mask sink readout embed"},
+      {"bias |age|", "unexpected character '|'; the connective is written "
+                     "'or', an absolute value abs(…)"},
+      {"head \"64\"",
+       "expected an expression, found '\"64\"'; text stands only "
+       "behind 'import' and in 'require'"},
       {"param w: f32 per token", "a param is loaded once; what comes with "
                                  "each call is an 'input'"},
   };
