@@ -6,7 +6,6 @@
 #include "frontend/MlirDiagnostics.h"
 #include "runtime/jit/CompilationState.h"
 #include "runtime/jit/Explain.h"
-#include "runtime/jit/Remarks.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/Pass.h"
@@ -46,6 +45,8 @@ llvm::StringRef getOperationName(unsigned op) {
     return "append";
   case TORSOR_MERGE:
     return "merge";
+  case TORSOR_REBASE:
+    return "rebase";
   case TORSOR_EMBED:
     return "embed";
   default:
@@ -101,6 +102,25 @@ bool Compilation::check() {
   return file && isClean();
 }
 
+/// The first argument without a value of the scheme that is asked for; null:
+/// there is no such scheme.
+const Formal *Compilation::findOpenArgument() const {
+  for (const auto &parsed : file->files)
+    for (const Item *item : parsed->items) {
+      auto *scheme = llvm::dyn_cast<SchemeItem>(item);
+      if (!scheme ||
+          (!options.scheme.empty() && scheme->name.text != options.scheme))
+        continue;
+      for (const Formal &formal : scheme->formals)
+        if (!formal.defaultValue &&
+            llvm::none_of(options.check.settings, [&](const Setting &set) {
+              return set.name == formal.name.text;
+            }))
+          return &formal;
+    }
+  return nullptr;
+}
+
 /// Finds what `options.scheme` names; the chosen schemes are what it names and
 /// what a stack uses.
 void Compilation::choose() {
@@ -123,6 +143,13 @@ void Compilation::choose() {
   }
   if (!chosen.empty() || chosenStack)
     return;
+  if (const Formal *open = findOpenArgument())
+    return (void)diagnostics.error(
+        open->name.range, "missing",
+        fmt::format("the argument '{0}' has no value; give it a default, or "
+                    "one when compiling (--set {0}=…), or name an instance of "
+                    "the scheme: scheme name = f({0} = …)",
+                    open->name.text.str()));
   SourceRange whole{source.get(), 0, 0};
   if (!name.empty())
     diagnostics.error(whole, "unknown",
@@ -131,8 +158,8 @@ void Compilation::choose() {
                                   name, fmt::join(names, ", ")));
   else
     diagnostics.error(whole, "empty",
-                      "there is no scheme here whose arguments all have "
-                      "values; name one, and set its arguments");
+                      "there is no scheme here; the shortest is: scheme name { "
+                      "head 64 mask causal }");
 }
 
 bool Compilation::getCanonical(std::string &text) {
@@ -154,7 +181,7 @@ mlir::ModuleOp Compilation::emitSchemes() {
   state->context.loadAllAvailableDialects();
   timing = total.nest("emit schemes");
   if (options.remarks)
-    reportRemarks(state->context);
+    reportRemarks(state->context, decisions);
   std::string broken;
   mlir::ScopedDiagnosticHandler handler(&state->context,
                                         [&](mlir::Diagnostic &diagnostic) {
@@ -275,7 +302,16 @@ bool Compilation::keepOperations(mlir::ModuleOp module) {
                         fmt::format("no kernel for operation {} yet", op));
       return false;
     }
+  bool movable = true;
   module.walk([&](InterfaceOp interface) {
+    if (std::optional<llvm::StringRef> why = interface.getNoRebase();
+        why && has(TORSOR_REBASE)) {
+      movable = false;
+      diagnostics.error({}, "kernel",
+                        fmt::format("rebase: keys that scheme '{}' has left in "
+                                    "a cache cannot be moved: {}",
+                                    interface.getSymName().str(), why->str()));
+    }
     llvm::SmallVector<mlir::NamedAttribute> kept;
     for (mlir::NamedAttribute entry : interface.getOperations()) {
       bool keep = true;
@@ -288,5 +324,5 @@ bool Compilation::keepOperations(mlir::ModuleOp module) {
     interface.setOperationsAttr(
         mlir::DictionaryAttr::get(module.getContext(), kept));
   });
-  return true;
+  return movable;
 }

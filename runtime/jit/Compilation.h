@@ -6,6 +6,7 @@
 #include "frontend/Check.h"
 #include "passes/Pipelines.h"
 #include "runtime/jit/ObjectCache.h"
+#include "runtime/jit/Remarks.h"
 #include "runtime/torsor.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -18,6 +19,7 @@
 
 namespace torsor {
 
+struct Formal;
 struct Target;
 
 /// What a caller fixes of a compilation; see torsor_compile_options.
@@ -78,6 +80,8 @@ public:
   llvm::ArrayRef<const Scheme *> getChosen() const { return chosen; }
   const Stack *getStack() const { return chosenStack; }
   const CompileOptions &getOptions() const { return options; }
+  /// With `remarks`: the rewrites that passes applied and refused.
+  llvm::ArrayRef<Decision> getDecisions() const { return decisions; }
   /// Not empty after a failure that no source can be blamed for.
   const std::string &getInternalError() const { return internalError; }
   /// Seconds that the steps so far took.
@@ -93,6 +97,8 @@ private:
   std::unique_ptr<CheckedFile> file;
   std::vector<const Scheme *> chosen;
   const Stack *chosenStack = nullptr;
+  /// Above the state, whose context reports to it.
+  std::vector<Decision> decisions;
   std::unique_ptr<State> state;
   StageObserver observer;
   std::string internalError;
@@ -103,6 +109,7 @@ private:
   bool isClean() const;
   bool failInternal(const std::string &text);
   void choose();
+  const Formal *findOpenArgument() const;
   const SourceFile *findSource(llvm::StringRef name) const;
   bool runStep(llvm::StringRef what, bool optional,
                llvm::function_ref<bool()> step);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What was decided about a scheme, in plain words.
-#include "runtime/jit/Facts.h"
+#include "runtime/jit/Explain.h"
 
 #include "llvm/ADT/StringRef.h"
 
@@ -8,22 +8,6 @@
 #include <fmt/format.h>
 
 using namespace torsor;
-
-/// "0 … 3, 7, 9 … 11"
-static std::string describeRuns(const std::vector<int64_t> &numbers) {
-  std::string text;
-  for (size_t n = 0; n < numbers.size();) {
-    size_t end = n + 1;
-    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1)
-      ++end;
-    if (!text.empty())
-      text += ", ";
-    text += end - n == 1 ? fmt::format("{}", numbers[n])
-                         : fmt::format("{} … {}", numbers[n], numbers[end - 1]);
-    n = end;
-  }
-  return text;
-}
 
 static std::string describeCoverage(const CoverageFacts &coverage) {
   std::string text = fmt::format(
@@ -47,19 +31,34 @@ static std::string describeBounds(const StabilityFacts &facts) {
                          ? "  bounded: for keys before the query alone (the "
                            "half-line delta <= 0)\n"
                          : "  bounded: on neither half-line\n";
-  if (!facts.growth)
+  const GrowthFacts &growth = facts.growth;
+  if (!growth.factor)
     text += fmt::format("  growth: over {} tokens not known before the params "
                         "are, or without bound\n",
                         facts.horizon);
   else
     text += fmt::format("  growth: over {} tokens a score grows by a factor of "
                         "{:.6g} at most\n",
-                        facts.horizon, *facts.growth);
-  if (facts.peak)
-    text += fmt::format("  transient: a chain of equal blocks is not normal; "
-                        "it is largest at distance {}\n",
-                        *facts.peak);
-  return text;
+                        facts.horizon, *growth.factor);
+  if (growth.reason.empty())
+    return text;
+  text += fmt::format("  transient: {} is not normal", growth.reason);
+  if (growth.abscissa && *growth.abscissa <= 0)
+    return text + ", but its numerical abscissa is not above 0, so that no "
+                  "score grows on the way\n";
+  if (growth.peak)
+    text += fmt::format("; it is largest at distance {}", *growth.peak);
+  else if (growth.factor && *growth.factor > 1)
+    text += "; it may be largest next to distance 0";
+  if (growth.settled)
+    text += fmt::format(", and at most 1 from distance {} on", *growth.settled);
+  else if (growth.factor)
+    text += ", and need not fall to 1 again";
+  if (growth.abscissa)
+    text += fmt::format("; at first it grows by up to {:.4g} nats a unit (the "
+                        "numerical abscissa)",
+                        *growth.abscissa);
+  return text + "\n";
 }
 
 std::string torsor::describeStability(const SchemeFacts &all) {

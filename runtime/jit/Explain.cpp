@@ -11,6 +11,15 @@
 
 using namespace torsor;
 
+/// Is it told with its scheme already?
+static bool isRewrite(const Compilation &compilation,
+                      const Diagnostic &message) {
+  return llvm::any_of(compilation.getDecisions(), [&](const Decision &known) {
+    return !known.where.empty() && known.text == message.text &&
+           known.pass == message.id;
+  });
+}
+
 bool torsor::explain(Compilation &compilation, bool json, int64_t length,
                      std::string &text, int64_t trained) {
   mlir::ModuleOp schemes = compilation.emitSchemes();
@@ -22,6 +31,10 @@ bool torsor::explain(Compilation &compilation, bool json, int64_t length,
     return false;
   std::vector<SchemeFacts> all =
       gatherAllFacts(compilation, schemes, kernels, length, trained);
+  for (SchemeFacts &facts : all)
+    for (const Decision &decision : compilation.getDecisions())
+      if (llvm::StringRef(decision.where).split('.').first == facts.name)
+        facts.rewrites.push_back(decision);
   if (json) {
     text = explainInJson(all, schemes);
     return true;
@@ -31,7 +44,8 @@ bool torsor::explain(Compilation &compilation, bool json, int64_t length,
   text += explainStacks(schemes, all);
   std::string decisions;
   for (const Diagnostic *message : compilation.getDiagnostics().sorted())
-    if (message->level == DiagnosticLevel::Remark)
+    if (message->level == DiagnosticLevel::Remark &&
+        !isRewrite(compilation, *message))
       decisions +=
           fmt::format("  {}:{}: {} [{}]\n", message->place.line,
                       message->place.column, message->text, message->id);
@@ -116,7 +130,7 @@ static std::string describeFrequencies(const BlockFacts &block,
 
 static std::string describeBlock(const BlockFacts &block, int64_t length) {
   std::string text =
-      fmt::format("  {:<7}{}\n", block.kind, describeLanes(block));
+      fmt::format("  {:<6} {}\n", block.kind, describeLanes(block));
   bool turn = llvm::StringRef(block.kind).starts_with("turn");
   if (!block.varies.empty())
     text += fmt::format("    {} known later: varies by {}\n",
@@ -219,50 +233,100 @@ std::string torsor::describeLegality(const SchemeFacts &facts) {
                : text;
 }
 
-static std::string describeKernels(const SchemeFacts &facts) {
-  if (facts.operations.empty())
+static std::string describeWidth(int64_t width) {
+  return width > 0 ? fmt::format("{}", width) : std::string("open");
+}
+
+/// A scheme that only adds to embeddings: the score sees no position.
+static std::string describeEmbedding(const SchemeFacts &facts) {
+  std::string text = fmt::format(
+      "scheme {}: a vector of width {}, added to the embedding of a token\n",
+      facts.name, describeWidth(facts.head));
+  text += "Legality:\n"
+          "  group: no; translation fails: position and content are summed "
+          "before the projections,\n"
+          "  so a score is no function of the distance\n"
+          "  cache: nothing is kept; cached keys of later layers are invalid "
+          "once positions change\n";
+  return text + describeKernels(facts) + describeRewrites(facts);
+}
+
+static std::string describeNorm(const NormFacts &norm) {
+  if (norm.kind.empty())
     return "";
-  std::string text =
-      fmt::format("Kernels: {} ({} in, {} out)\n",
-                  fmt::join(facts.operations, ", "), facts.q, facts.o);
-  text += fmt::format("  decode takes up to {} queries a sequence; beyond that "
-                      "attend prefills\n",
-                      facts.decodeQueries);
-  text +=
-      fmt::format("Cache: keys lie {}\n", facts.keysActed ? "acted on" : "raw");
-  if (facts.window >= 0)
-    text += fmt::format(
-        "  no query sees more than {} indices back{}\n", facts.window,
-        facts.first > 0 ? fmt::format(", but for the first {}", facts.first)
-                        : "");
-  text += fmt::format("  contract: {}\n", facts.contract);
+  std::string weights = norm.weightsQ && norm.weightsK ? "q and k"
+                        : norm.weightsQ                ? "q"
+                                                       : "k";
+  bool any = norm.weightsQ || norm.weightsK;
+  return fmt::format(
+      "Norm of q and k, before the action: {}{}{}\n", norm.kind,
+      norm.epsilon != 0 ? fmt::format(", eps {:.6g}", norm.epsilon) : "",
+      any ? ", with weights for " + weights : "");
+}
+
+/// Does `next` do on the lanes behind `last` what that does on its own?
+static bool goesOn(const BlockFacts &last, const BlockFacts &next) {
+  return last.second < 0 && next.second < 0 && last.step == 1 &&
+         next.step == 1 && next.first == last.first + last.count &&
+         next.kind == last.kind && next.clock == last.clock &&
+         next.varies == last.varies && next.keys == last.keys &&
+         next.frequencies == last.frequencies && next.gainQ == last.gainQ &&
+         next.gainK == last.gainK && next.relative == last.relative;
+}
+
+static std::string describeBlocks(llvm::ArrayRef<BlockFacts> blocks,
+                                  int64_t length) {
+  std::string text;
+  for (size_t n = 0; n < blocks.size();) {
+    BlockFacts block = blocks[n];
+    size_t end = n + 1;
+    for (; end < blocks.size() && goesOn(block, blocks[end]); ++end)
+      block.count += blocks[end].count;
+    if (end - n > 1)
+      block.kind = fmt::format("{} blocks of {}:", end - n, block.kind);
+    text += describeBlock(block, length);
+    n = end;
+  }
   return text;
 }
 
-std::string torsor::explainInText(const SchemeFacts &facts) {
-  auto width = [](int64_t n) {
-    return n > 0 ? fmt::format("{}", n) : std::string("open");
-  };
-  std::string text = fmt::format(
-      "scheme {}: heads {} wide, values {}, readout {}\n", facts.name,
-      width(facts.head), width(facts.value), facts.readout);
-  text += "Action on q and k:\n";
+static std::string describeActions(const SchemeFacts &facts) {
+  std::string text = "Action on q and k:\n";
   if (facts.blocks.empty())
     text += "  none: content alone\n";
-  for (const BlockFacts &block : facts.blocks)
-    text += describeBlock(block, facts.length);
+  text += describeBlocks(facts.blocks, facts.length);
+  if (!facts.valueBlocks.empty())
+    text += "Action on v, undone by the query on the output:\n" +
+            describeBlocks(facts.valueBlocks, facts.length);
+  return text;
+}
+
+static std::string describeWork(const SchemeFacts &facts) {
+  std::string text = fmt::format("Work of a head over {} tokens: {:.4g} pairs",
+                                 facts.length, facts.pairs);
+  if (facts.flops == 0)
+    return text + "; flops and bytes depend on the widths (--head-width)\n";
+  return text + fmt::format(", {:.4g} flops, {:.4g} bytes of q, k, v and o\n",
+                            facts.flops, facts.bytes);
+}
+
+std::string torsor::explainInText(const SchemeFacts &facts) {
+  if (facts.isEmbedding)
+    return describeEmbedding(facts);
+  std::string text = fmt::format(
+      "scheme {}: heads {} wide, values {}, readout {}\n", facts.name,
+      describeWidth(facts.head), describeWidth(facts.value), facts.readout);
+  text += describeNorm(facts.norm) + describeActions(facts);
   text += "Logit:\n";
   text += describeTerm("scale", facts.scale);
   text += describeTerm("softcap", facts.softcap);
   text += describeTerm("bias", facts.bias);
   text += describeTerm("logit", facts.logit);
   text += describeTerm("sink", facts.sink);
+  text += describeTerm("v plus", facts.valueBias);
+  text += describeTerm("over", facts.divisor);
   text += describeMask(facts);
   text += describeLegality(facts);
   text += describeKernels(facts);
-  text += fmt::format(
-      "Work of a head over {} tokens: {:.4g} pairs, {:.4g} flops, {:.4g} bytes "
-      "of q, k, v and o\n",
-      facts.length, facts.pairs, facts.flops, facts.bytes);
-  return text;
+  return text + describeWork(facts) + describeRewrites(facts);
 }

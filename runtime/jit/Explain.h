@@ -32,6 +32,10 @@ std::vector<SchemeFacts> gatherAllFacts(const Compilation &compilation,
 
 /// What was decided of legality, stability and phases, in plain words.
 std::string describeLegality(const SchemeFacts &facts);
+/// What the kernels take, and the contract of a cache.
+std::string describeKernels(const SchemeFacts &facts);
+/// The rewrites that were applied, and those that were refused, with why.
+std::string describeRewrites(const SchemeFacts &facts);
 /// In plain words.
 std::string explainInText(const SchemeFacts &facts);
 /// One JSON object. Frequencies are radians per unit of their clock, as the
@@ -41,7 +45,9 @@ std::string explainInJson(const SchemeFacts &facts);
 /// the members of a scheme that is the only one also stand outside the list.
 std::string explainInJson(llvm::ArrayRef<SchemeFacts> facts,
                           mlir::ModuleOp schemes);
-/// The stacks of a module, a line for each run of equal layers, with the memory
+/// "0 … 3, 7, 9 … 11"
+std::string describeRuns(llvm::ArrayRef<int64_t> numbers);
+/// The stacks of a module, with the layers that use each scheme and the memory
 /// of a layer's caches.
 std::string explainStacks(mlir::ModuleOp schemes,
                           llvm::ArrayRef<SchemeFacts> facts);

@@ -73,6 +73,60 @@ static void writeIntervals(OStream &out, llvm::StringRef key,
   });
 }
 
+static void writeTensors(OStream &out, llvm::StringRef key,
+                         llvm::ArrayRef<TensorFacts> tensors) {
+  out.attributeArray(key, [&] {
+    for (const TensorFacts &tensor : tensors)
+      out.object([&] {
+        out.attribute("name", tensor.name);
+        out.attribute("type", tensor.type);
+        out.attribute("per", tensor.per);
+        out.attributeArray("axes", [&] {
+          for (const std::string &axis : tensor.axes)
+            out.value(axis);
+        });
+        out.attribute("at_query", tensor.atQuery);
+        out.attribute("at_key", tensor.atKey);
+        out.attribute("optional", tensor.optional);
+      });
+  });
+}
+
+/// `applied` false: refused, and the text says why.
+static void writeRewrites(OStream &out, llvm::ArrayRef<Decision> rewrites) {
+  out.attributeArray("rewrites", [&] {
+    for (const Decision &decision : rewrites)
+      out.object([&] {
+        out.attribute("name", decision.name);
+        out.attribute("applied", decision.applied);
+        out.attribute("text", decision.text);
+        out.attribute("pass", decision.pass);
+        out.attribute("where", decision.where);
+        out.attribute("line", decision.place.line);
+        out.attribute("column", decision.place.column);
+      });
+  });
+}
+
+static void writeNorm(OStream &out, const NormFacts &norm) {
+  if (norm.kind.empty())
+    return out.attribute("norm", nullptr);
+  out.attributeObject("norm", [&] {
+    out.attribute("kind", norm.kind);
+    attributeReal(out, "eps", norm.epsilon);
+    out.attribute("weights_q", norm.weightsQ);
+    out.attribute("weights_k", norm.weightsK);
+  });
+}
+
+static void writeBlocks(OStream &out, llvm::StringRef key,
+                        llvm::ArrayRef<BlockFacts> blocks) {
+  out.attributeArray(key, [&] {
+    for (const BlockFacts &block : blocks)
+      writeBlock(out, block);
+  });
+}
+
 static void writeKernels(OStream &out, const SchemeFacts &facts) {
   out.attributeObject("types", [&] {
     out.attribute("q", facts.q);
@@ -89,7 +143,9 @@ static void writeKernels(OStream &out, const SchemeFacts &facts) {
     out.attribute("keys", facts.keysActed ? "acted" : "raw");
     out.attribute("window", facts.window);
     out.attribute("first", facts.first);
+    writeTensors(out, "streams", facts.streams);
   });
+  writeTensors(out, "arguments", facts.arguments);
   out.attribute("decode_queries", facts.decodeQueries);
   out.attributeObject("tiles", [&] {
     out.attribute("length", facts.length);
@@ -115,6 +171,24 @@ static void writeCoverage(OStream &out, const CoverageFacts &coverage) {
   });
 }
 
+/// "growth" is the bound of the factor on a score, "transient" what is not
+/// normal on the way.
+static void writeGrowth(OStream &out, const GrowthFacts &growth) {
+  attributeReal(out, "growth", growth.factor);
+  if (growth.peak)
+    out.attribute("peak", *growth.peak);
+  if (growth.reason.empty())
+    return out.attribute("transient", nullptr);
+  out.attributeObject("transient", [&] {
+    out.attribute("reason", growth.reason);
+    if (growth.settled)
+      out.attribute("settled", *growth.settled);
+    else
+      out.attribute("settled", nullptr);
+    attributeReal(out, "numerical_abscissa", growth.abscissa);
+  });
+}
+
 static void writeStability(OStream &out, const SchemeFacts &facts) {
   const StabilityFacts &stability = facts.stability;
   static const char *const laws[] = {"none", "distance", "absolute", "content"};
@@ -129,9 +203,7 @@ static void writeStability(OStream &out, const SchemeFacts &facts) {
     out.attribute("bounded_on_past", stability.boundedOnPast);
     out.attribute("bounded_on_future", stability.boundedOnFuture);
     out.attribute("horizon", stability.horizon);
-    attributeReal(out, "growth", stability.growth);
-    if (stability.peak)
-      out.attribute("peak", *stability.peak);
+    writeGrowth(out, stability.growth);
     attributeReal(out, "condition", stability.condition);
     if (stability.span)
       out.attribute("anchored_span", *stability.span);
@@ -145,10 +217,10 @@ static void writeScheme(OStream &out, const SchemeFacts &facts) {
   out.attribute("head", facts.head);
   out.attribute("value", facts.value);
   out.attribute("canonical", facts.canonical);
-  out.attributeArray("blocks", [&] {
-    for (const BlockFacts &block : facts.blocks)
-      writeBlock(out, block);
-  });
+  out.attribute("embedding", facts.isEmbedding);
+  writeNorm(out, facts.norm);
+  writeBlocks(out, "blocks", facts.blocks);
+  writeBlocks(out, "value_blocks", facts.valueBlocks);
   out.attributeArray("frequencies", [&] {
     for (const BlockFacts &block : facts.blocks)
       if (llvm::StringRef(block.kind).starts_with("turn"))
@@ -164,6 +236,8 @@ static void writeScheme(OStream &out, const SchemeFacts &facts) {
   writeTerm(out, "bias", facts.bias);
   writeTerm(out, "logit", facts.logit);
   writeTerm(out, "sink", facts.sink);
+  writeTerm(out, "value_bias", facts.valueBias);
+  writeTerm(out, "divisor", facts.divisor);
   out.attribute("readout", facts.readout);
   out.attributeObject("mask", [&] {
     writeIntervals(out, "visible", facts.visible);
@@ -186,11 +260,17 @@ static void writeScheme(OStream &out, const SchemeFacts &facts) {
   out.attributeObject("counts", [&] {
     out.attribute("length", facts.length);
     attributeReal(out, "pairs", facts.pairs);
-    attributeReal(out, "flops_per_head", facts.flops);
-    attributeReal(out, "bytes_per_head", facts.bytes);
+    // Not known where the widths are open.
+    bool known = facts.flops > 0;
+    attributeReal(out, "flops_per_head",
+                  known ? std::optional(facts.flops) : std::nullopt);
+    attributeReal(out, "bytes_per_head",
+                  known ? std::optional(facts.bytes) : std::nullopt);
   });
   if (!facts.operations.empty())
     writeKernels(out, facts);
+  if (!facts.rewrites.empty())
+    writeRewrites(out, facts.rewrites);
 }
 
 std::string torsor::explainInJson(const SchemeFacts &facts) {

@@ -2,6 +2,9 @@
 // The layers of stacks and the memory of their caches, in plain words.
 #include "runtime/jit/Explain.h"
 
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+
 #include <fmt/format.h>
 
 using namespace torsor;
@@ -24,12 +27,40 @@ static std::string describeBytes(double bytes) {
 
 static std::string describeCache(const SchemeFacts &facts) {
   if (facts.cacheTokens == 0)
-    return fmt::format("    {}: a state of {} for each query head\n",
+    return fmt::format("    {}: a state of {} for each query head and layer\n",
                        facts.name, describeBytes(facts.cacheBytes));
   return fmt::format("    {}: a cache of {} of {} tokens, {} for each key "
-                     "head\n",
+                     "head and layer\n",
                      facts.name, facts.cacheTokens, facts.length,
                      describeBytes(facts.cacheBytes));
+}
+
+std::string torsor::describeRuns(llvm::ArrayRef<int64_t> numbers) {
+  std::string text;
+  for (size_t n = 0; n < numbers.size();) {
+    size_t end = n + 1;
+    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1)
+      ++end;
+    if (!text.empty())
+      text += ", ";
+    text += end - n == 1 ? fmt::format("{}", numbers[n])
+                         : fmt::format("{} … {}", numbers[n], numbers[end - 1]);
+    n = end;
+  }
+  return text;
+}
+
+/// The layers that use the same schemes, by the first of them.
+static std::vector<std::vector<int64_t>> groupLayers(mlir::ArrayAttr layers) {
+  std::vector<std::vector<int64_t>> groups;
+  llvm::DenseMap<mlir::Attribute, size_t> known;
+  for (auto [n, layer] : llvm::enumerate(layers)) {
+    auto [at, isNew] = known.try_emplace(layer, groups.size());
+    if (isNew)
+      groups.emplace_back();
+    groups[at->second].push_back(static_cast<int64_t>(n));
+  }
+  return groups;
 }
 
 std::string torsor::explainStacks(mlir::ModuleOp schemes,
@@ -40,24 +71,21 @@ std::string torsor::explainStacks(mlir::ModuleOp schemes,
     text += fmt::format("stack {}: {} layers\n", stack.getSymName().str(),
                         layers.size());
     double total = 0;
-    for (size_t n = 0; n < layers.size();) {
-      size_t end = n;
-      while (end < layers.size() && layers[end] == layers[n])
-        ++end;
+    for (const std::vector<int64_t> &group : groupLayers(layers)) {
       std::string names, caches;
-      for (mlir::Attribute use : llvm::cast<mlir::ArrayAttr>(layers[n])) {
+      for (mlir::Attribute use :
+           llvm::cast<mlir::ArrayAttr>(layers[group.front()])) {
         llvm::StringRef name =
             llvm::cast<mlir::FlatSymbolRefAttr>(use).getValue();
         names += " " + name.str();
         if (const SchemeFacts *one = findFacts(facts, name)) {
           caches += describeCache(*one);
-          total += static_cast<double>(end - n) * one->cacheBytes;
+          total += static_cast<double>(group.size()) * one->cacheBytes;
         }
       }
-      text += end - n == 1 ? fmt::format("  layer {}:", n)
-                           : fmt::format("  layers {} … {}:", n, end - 1);
-      text += (names.empty() ? " none" : names) + "\n" + caches;
-      n = end;
+      text += fmt::format(
+          "  {} {}:{}\n{}", group.size() == 1 ? "layer" : "layers",
+          describeRuns(group), names.empty() ? " none" : names, caches);
     }
     text += fmt::format("  all layers together: {} for each head\n",
                         describeBytes(total));

@@ -4,13 +4,10 @@
 
 #include "passes/ActionForm.h"
 #include "passes/BoundMasks.h"
+#include "passes/FormKernels.h"
 #include "passes/VariesBy.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/SymbolTable.h"
-
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
 #include <numbers>
@@ -68,12 +65,6 @@ static void boundRoundedPhases(SchemeFacts &facts) {
   facts.phaseReach = std::min(std::floor(reach), facts.longest);
 }
 
-static std::string printType(mlir::Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
-}
-
 namespace {
 
 class Gatherer {
@@ -89,7 +80,9 @@ private:
   SchemeFacts &facts;
 
   TermFacts readTerm(mlir::Value value);
-  void addUnit(const ActionUnit &unit);
+  void readNorm(NormOp norm);
+  void addAction(mlir::Value action, std::vector<BlockFacts> &blocks);
+  void addUnit(const ActionUnit &unit, std::vector<BlockFacts> &blocks);
   bool isRelative(const ActionUnit &unit, std::string &clock) const;
   std::optional<double> multiply(const ActionUnit &unit, bool query) const;
 };
@@ -141,7 +134,8 @@ std::optional<double> Gatherer::multiply(const ActionUnit &unit,
 }
 
 /// Joins the unit to the last block if it goes on in the same steps.
-void Gatherer::addUnit(const ActionUnit &unit) {
+void Gatherer::addUnit(const ActionUnit &unit,
+                       std::vector<BlockFacts> &blocks) {
   BlockFacts block;
   block.kind = unit.block->getName().stripDialect().str();
   block.relative = isRelative(unit, block.clock);
@@ -175,8 +169,8 @@ void Gatherer::addUnit(const ActionUnit &unit) {
     else
       block.varies = varies.of(rate).getText();
   }
-  if (!facts.blocks.empty()) {
-    BlockFacts &last = facts.blocks.back();
+  if (!blocks.empty()) {
+    BlockFacts &last = blocks.back();
     int64_t step = last.count == 1 ? block.first - last.first : last.step;
     bool follows = block.second >= 0 && last.second >= 0 && step > 0 &&
                    block.first == last.first + last.count * step &&
@@ -191,17 +185,35 @@ void Gatherer::addUnit(const ActionUnit &unit) {
       return;
     }
   }
-  facts.blocks.push_back(std::move(block));
+  blocks.push_back(std::move(block));
+}
+
+void Gatherer::addAction(mlir::Value action, std::vector<BlockFacts> &blocks) {
+  // Failure is for nesting beyond what the front end lets through.
+  if (auto form = flattenAction(action); succeeded(form))
+    for (const ActionUnit &unit : form->units)
+      addUnit(unit, blocks);
+}
+
+void Gatherer::readNorm(NormOp norm) {
+  facts.norm.kind = stringifyNormKind(norm.getKind()).str();
+  if (norm.getEps())
+    facts.norm.epsilon = norm.getEps()->convertToDouble();
+  facts.norm.weightsQ = bool(norm.getQ());
+  facts.norm.weightsK = bool(norm.getK());
 }
 
 void Gatherer::gather() {
   mlir::Value mask;
   for (mlir::Operation &op : scheme.getBody().front()) {
     if (auto action = llvm::dyn_cast<ActionTermOp>(op)) {
-      // Failure is for nesting beyond what the front end lets through.
-      if (auto form = flattenAction(action.getAction()); succeeded(form))
-        for (const ActionUnit &unit : form->units)
-          addUnit(unit);
+      addAction(action.getAction(), facts.blocks);
+    } else if (auto action = llvm::dyn_cast<ValueActionOp>(op)) {
+      addAction(action.getAction(), facts.valueBlocks);
+    } else if (auto norm = llvm::dyn_cast<NormOp>(op)) {
+      readNorm(norm);
+    } else if (auto term = llvm::dyn_cast<ValueBiasOp>(op)) {
+      facts.valueBias = readTerm(term.getOperand());
     } else if (auto term = llvm::dyn_cast<ScaleOp>(op)) {
       facts.scale = readTerm(term.getOperand());
     } else if (auto term = llvm::dyn_cast<SoftcapOp>(op)) {
@@ -216,6 +228,8 @@ void Gatherer::gather() {
       mask = term.getOperand();
     } else if (auto term = llvm::dyn_cast<ReadoutOp>(op)) {
       facts.readout = stringifyReadoutKind(term.getKind()).str();
+      if (term.getDivisor())
+        facts.divisor = readTerm(term.getDivisor());
     } else if (auto clock = llvm::dyn_cast<ClockOp>(op)) {
       if (clock.getName() == "pos" && clock.getHigh())
         facts.longest = std::max(std::abs(clock.getLow()->convertToDouble()),
@@ -232,47 +246,6 @@ void Gatherer::gather() {
     for (int64_t i : {0, 1, 7, 1000, 123456})
       facts.causal &=
           evaluateInterval(interval, i, i, int64_t{1} << 30).second <= i + 1;
-}
-
-static void readKernel(InterfaceOp interface, SchemeFacts &facts) {
-  facts.head = interface.getHead();
-  facts.value = interface.getValue();
-  facts.q = printType(interface.getQ());
-  facts.k = printType(interface.getK());
-  facts.v = printType(interface.getV());
-  facts.o = printType(interface.getO());
-  facts.contract = interface.getContract().str();
-  facts.keysActed = interface.getKeysActed();
-  facts.window = interface.getWindow();
-  facts.first = interface.getFirst();
-  facts.decodeQueries = interface.getDecodeQueries();
-  auto module = interface->getParentOfType<mlir::ModuleOp>();
-  for (mlir::NamedAttribute entry : interface.getOperations()) {
-    llvm::StringRef name = entry.getName();
-    if (name == "bind" || name == "prepare")
-      continue;
-    facts.operations.push_back(name.str());
-    auto symbol = llvm::dyn_cast<mlir::FlatSymbolRefAttr>(entry.getValue());
-    auto function =
-        symbol ? module.lookupSymbol<mlir::func::FuncOp>(symbol.getAttr())
-               : mlir::func::FuncOp();
-    if (name != "prefill" || !function)
-      continue;
-    function.walk([&](AttentionOp attention) {
-      facts.tileRows = attention.getPlan().getRows();
-      facts.tileKeys = attention.getPlan().getKeys();
-      for (mlir::Attribute branch : attention.getBranches())
-        for (mlir::Attribute entry : llvm::cast<mlir::ArrayAttr>(branch)) {
-          auto block = llvm::cast<BlockAttr>(entry);
-          PairsAttr lanes = block.getLanes();
-          for (BlockFacts &known : facts.blocks)
-            if (known.first >= lanes.getFirst() &&
-                known.first <
-                    lanes.getFirst() + lanes.getStep() * lanes.getCount())
-              known.keys = stringifyKeyPlace(block.getKeys()).str();
-        }
-    });
-  }
 }
 
 /// What later queries may still see: the most keys of one query. Values that
@@ -301,6 +274,7 @@ SchemeFacts torsor::gatherFacts(SchemeOp scheme, InterfaceOp interface,
   Gatherer(scheme, facts).gather();
   if (interface)
     readKernel(interface, facts);
+  facts.isEmbedding = encodingOf(scheme) != nullptr;
   if (!facts.scale.present && facts.head > 0 && !facts.logit.present) {
     facts.scale.present = true;
     facts.scale.value = 1 / std::sqrt(static_cast<double>(facts.head));

@@ -4,6 +4,7 @@
 #define TORSOR_RUNTIME_JIT_FACTS_H
 
 #include "runtime/jit/MaskFacts.h"
+#include "runtime/jit/Remarks.h"
 #include "runtime/jit/Stability.h"
 
 #include <optional>
@@ -38,12 +39,31 @@ struct TermFacts {
   std::string varies;
 };
 
+/// What divides q and k before the action.
+struct NormFacts {
+  std::string kind; ///< "l2" or "rms"; "" without one
+  double epsilon = 0;
+  bool weightsQ = false, weightsK = false;
+};
+
+/// A tensor that a call or an instance takes, or a cache holds, beside q, k, v.
+struct TensorFacts {
+  std::string name, type;
+  /// "param", "token", "sequence" or "call".
+  std::string per;
+  std::vector<std::string> axes;
+  bool atQuery = false, atKey = false, optional = false;
+};
+
 struct SchemeFacts {
   std::string name, canonical;
   int64_t head = 0, value = 0;
   std::string q, k, v, o; ///< element types; "" without a kernel
-  std::vector<BlockFacts> blocks;
-  TermFacts scale, softcap, bias, logit, sink;
+  /// The scheme only adds a vector to embeddings: nothing attends.
+  bool isEmbedding = false;
+  NormFacts norm;
+  std::vector<BlockFacts> blocks, valueBlocks;
+  TermFacts scale, softcap, bias, logit, sink, valueBias, divisor;
   std::string readout = "softmax";
 
   std::vector<IntervalAttr> visible, full;
@@ -70,6 +90,10 @@ struct SchemeFacts {
   bool keysActed = false;
   int64_t window = -1, first = 0, decodeQueries = 0;
   int64_t tileRows = 0, tileKeys = 0;
+  /// In the order in which a call gives them; what a cache holds beside k, v.
+  std::vector<TensorFacts> arguments, streams;
+  /// What passes rewrote and refused to; only where remarks are asked for.
+  std::vector<Decision> rewrites;
 
   /// One head over `length` tokens that attend to themselves.
   int64_t length = 0;
@@ -90,6 +114,9 @@ struct SchemeFacts {
 /// `length` is that of the counts.
 SchemeFacts gatherFacts(SchemeOp scheme, InterfaceOp interface, int64_t length,
                         bool f32Reference);
+
+/// Adds what the kernel level says of a scheme's kernels.
+void readKernel(InterfaceOp interface, SchemeFacts &facts);
 
 /// Largest error of the phase of a turn at a position, in radians: a frequency
 /// is a multiple of 2^-64 turns, so it is off by 2^-65 at most.

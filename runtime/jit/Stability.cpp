@@ -35,8 +35,7 @@ private:
   void fail(const char *axiom, std::string reason);
   void decideGroup(const ActionForm &form);
   void decideCommuting(const ActionForm &form);
-  void boundGrowth();
-  void boundChain(JordanOp jordan);
+  void boundFactors(mlir::Value action);
   BiasLaw findLaw(mlir::Value bias);
   bool readsAbsolute(mlir::Value value, llvm::DenseSet<mlir::Value> &seen);
 };
@@ -108,65 +107,20 @@ void Decider::decideCommuting(const ActionForm &form) {
                                  "identity on the other's lanes");
 }
 
-/// exp(-r a) sum over n < order of (couple a)^n / n!, its largest value over
-/// the distances a.
-void Decider::boundChain(JordanOp jordan) {
-  std::optional<double> couple = constantReal(jordan.getCouple());
-  std::optional<double> rate;
-  llvm::SmallVector<mlir::Value, 8> work = {jordan.getBase()};
-  for (size_t n = 0; n < work.size() && n < 4096; ++n)
-    if (mlir::Operation *op = work[n].getDefiningOp()) {
-      if (auto decay = llvm::dyn_cast<DecayOp>(op)) {
-        std::optional<double> r = constantReal(decay.getRate());
-        if (!r) {
-          out.growth.reset();
-          return;
-        }
-        rate = std::min(rate.value_or(*r), *r);
-        continue;
-      }
-      for (mlir::Value operand : op->getOperands())
-        if (llvm::isa<ActionType>(operand.getType()))
-          work.push_back(operand);
-    }
-  if (!couple || !rate) {
-    out.growth.reset();
-    return;
-  }
-  auto factor = [&](double a) {
-    double term = 1, sum = 1;
-    for (int64_t n = 1; n < static_cast<int64_t>(jordan.getOrder()); ++n) {
-      term *= std::abs(*couple) * a / static_cast<double>(n);
-      sum += term;
-    }
-    return std::exp(-*rate * a) * sum;
-  };
-  // Behind (order - 1) / rate it only falls.
-  double last = *rate > 0
-                    ? std::ceil(static_cast<double>(jordan.getOrder()) / *rate)
-                    : static_cast<double>(out.horizon);
-  last = std::min(last, static_cast<double>(out.horizon));
-  double step = std::max(1.0, std::floor(last / 100'000));
-  for (double a = 0; a <= last; a += step)
-    if (out.growth && factor(a) > *out.growth) {
-      out.growth = factor(a);
-      out.peak = static_cast<int64_t>(a);
-    }
-}
-
-void Decider::boundGrowth() {
+/// `action` null: there is none.
+void Decider::boundFactors(mlir::Value action) {
   for (const BlockFacts &block : facts.blocks) {
     out.boundedOnPast &= block.boundedOnPast;
     out.boundedOnFuture &= block.boundedOnFuture;
   }
+  if (action)
+    out.growth = boundGrowth(action, out.horizon);
   if (!facts.isBounded())
-    out.growth.reset();
+    out.growth.factor.reset();
   double fastest = 0;
   bool known = true;
   scheme.walk([&](mlir::Operation *op) {
-    if (auto jordan = llvm::dyn_cast<JordanOp>(op)) {
-      boundChain(jordan);
-    } else if (auto decay = llvm::dyn_cast<DecayOp>(op)) {
+    if (auto decay = llvm::dyn_cast<DecayOp>(op)) {
       std::optional<double> rate = constantReal(decay.getRate());
       known &= rate.has_value();
       fastest = std::max(fastest, rate.value_or(0));
@@ -178,8 +132,6 @@ void Decider::boundGrowth() {
       out.condition = std::max(out.condition.value_or(1), bound);
     }
   });
-  if (out.growth && out.condition)
-    *out.growth *= *out.condition;
   if (known && fastest > 0)
     out.span = static_cast<int64_t>(
         std::min(std::floor(largestExponent / fastest), 1e15));
@@ -234,9 +186,11 @@ BiasLaw Decider::findLaw(mlir::Value bias) {
 }
 
 void Decider::run() {
+  mlir::Value acted;
   for (mlir::Operation &op : scheme.getBody().front()) {
     if (auto action = llvm::dyn_cast<ActionTermOp>(op)) {
-      auto form = flattenAction(action.getAction());
+      acted = action.getAction();
+      auto form = flattenAction(acted);
       if (failed(form))
         continue;
       decideGroup(*form);
@@ -245,7 +199,7 @@ void Decider::run() {
       out.bias = findLaw(term.getOperand());
     }
   }
-  boundGrowth();
+  boundFactors(acted);
 }
 
 /// Pairs that turn less than once while training meet only a part of the

@@ -4,7 +4,7 @@
 #ifndef TORSOR_RUNTIME_JIT_STABILITY_H
 #define TORSOR_RUNTIME_JIT_STABILITY_H
 
-#include "dialect/TorsorDialect.h"
+#include "runtime/jit/Growth.h"
 
 #include <optional>
 #include <string>
@@ -41,12 +41,9 @@ struct StabilityFacts {
   bool boundedOnPast = true, boundedOnFuture = true;
   /// The largest distance that is looked at, tokens.
   int64_t horizon = 0;
-  /// Largest factor on the score over the horizon, gains left out: absent
-  /// where it is not known before the params are.
-  std::optional<double> growth = 1;
-  /// Where a block that cannot be diagonalised makes it larger than at
-  /// distance 0.
-  std::optional<int64_t> peak;
+  /// The largest factor on a score over the horizon; its factor is absent, too,
+  /// where the action is not bounded on what the mask shows.
+  GrowthFacts growth;
   /// Bound of the condition of learned bases; 1: all are orthogonal.
   std::optional<double> condition;
   /// Tokens over which factors exp(+-rate distance) stay below the largest

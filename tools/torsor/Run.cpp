@@ -87,6 +87,18 @@ const Scheme &Runner::compileScheme() {
                            scheme.name, what, width, given));
   };
   expect("heads", scheme.head, inputs.head);
+  bool hasValues = !options.files.v.empty();
+  if (scheme.valueLanes && hasValues)
+    failUser(fmt::format("the values of the scheme '{}' are lanes {} to {} of "
+                         "the key; leave --v out",
+                         scheme.name, scheme.valueLanes->first,
+                         scheme.valueLanes->second));
+  if (!scheme.valueLanes && !hasValues)
+    failUser(fmt::format("the scheme '{}' has values of its own; give them "
+                         "with --v",
+                         scheme.name));
+  if (scheme.valueLanes)
+    inputs.value = scheme.value;
   expect("values", scheme.value, inputs.value);
   return scheme;
 }
@@ -114,9 +126,10 @@ void Runner::runKernel() {
     op = TORSOR_DECODE;
     if (int64_t most = kernel.getDecodeQueries(); inputs.queries > most) {
       fmt::print(stderr,
-                 "torsor: note: decode takes up to {} queries a sequence, so "
-                 "these {} are prefilled from the cache\n",
-                 most, inputs.queries);
+                 "torsor: note: decode takes {} queries a sequence, so these {} "
+                 "are prefilled from the cache\n",
+                 most == 0 ? "no" : fmt::format("up to {}", most),
+                 inputs.queries);
       op = TORSOR_ATTEND;
     }
   }
@@ -202,7 +215,9 @@ static void addDataOptions(CLI::App &command, RunOptions &options) {
   };
   file("--q", files.q, "Queries [batch, H, length, D]")->required();
   file("--k", files.k, "Keys [batch, G, length, D], not acted on")->required();
-  file("--v", files.v, "Values [batch, G, length, V]")->required();
+  file("--v", files.v,
+       "Values [batch, G, length, V]; left out where they are lanes of the "
+       "key");
   file("--out", options.out, "Where to write o [batch, H, length, V]");
   file("--lse", options.lse,
        "Where to write the logarithm of each row's sum [batch, H, length]");

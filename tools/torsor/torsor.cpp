@@ -120,8 +120,13 @@ int main(int argc, char **argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
     // Help and version are no errors; all else is a wrong command line.
-    int code = app.exit(error);
-    return code == 0 ? exitDone : exitUsage;
+    if (error.get_exit_code() == 0)
+      return app.exit(error);
+    auto used = app.get_subcommands();
+    fmt::print(stderr, "torsor: error: {}; 'torsor {}--help' says more\n",
+               used.empty() && argc < 2 ? "a command is missing" : error.what(),
+               used.empty() ? "" : used.front()->get_name() + " ");
+    return exitUsage;
   } catch (const Failure &failure) {
     std::fflush(stdout); // what was printed comes first
     if (failure.getCode() == exitInternal)
