@@ -10,6 +10,7 @@
 #include "codegen/cpu/Merge.h"
 #include "codegen/cpu/Prefill.h"
 #include "codegen/cpu/Reads.h"
+#include "codegen/cpu/Rebase.h"
 #include "runtime/torsor_kernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -111,6 +112,10 @@ private:
       }
       if (auto append = dyn_cast<AppendOp>(op))
         return with(append, emitAppend);
+      if (auto rebase = dyn_cast<RebaseOp>(op)) {
+        kernel.isUnprepared = true;
+        return with(rebase, emitRebase);
+      }
       if (auto merge = dyn_cast<MergeOp>(op))
         return with(merge, emitMerge);
       if (auto embedding = dyn_cast<EmbeddingOp>(op))

@@ -61,8 +61,10 @@ SchemeInfo readInterface(InterfaceOp interface) {
   info.canonical = interface.getCanonical();
   info.manifest = interface.getManifest();
   info.contract = interface.getContract();
+  info.noRebase = interface.getNoRebase().value_or("").str();
   info.head = interface.getHead();
   info.value = interface.getValue();
+  info.valueInKey = interface.getValueInKey();
   info.q = dtypeOf(interface.getQ());
   info.k = dtypeOf(interface.getK());
   info.v = dtypeOf(interface.getV());

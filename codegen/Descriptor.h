@@ -57,7 +57,9 @@ struct VariantInfo {
 /// A torsor_descriptor.
 struct SchemeInfo {
   std::string name, canonical, manifest, contract;
+  std::string noRebase; // empty: cached keys can move
   int64_t head = 0, value = 0;
+  bool valueInKey = false;
   int32_t q = 0, k = 0, v = 0, o = 0; // torsor_dtype
   std::vector<FieldInfo> arguments, streams;
   int64_t decodeQueries = 0, window = -1, first = 0;

@@ -112,7 +112,7 @@ Constant *ConstantWriter::variant(const VariantInfo &info) {
                  function(info.bind), null(), i64(0)});
 }
 
-static_assert(sizeof(torsor_descriptor) == 152);
+static_assert(sizeof(torsor_descriptor) == 160);
 Constant *ConstantWriter::scheme(const SchemeInfo &info) {
   SmallVector<Constant *> arguments, streams, variants;
   for (const FieldInfo &one : info.arguments)
@@ -122,7 +122,7 @@ Constant *ConstantWriter::scheme(const SchemeInfo &info) {
   for (const VariantInfo &one : info.variants)
     variants.push_back(variant(one));
   return record({i32(sizeof(torsor_descriptor)),
-                 i32(0),
+                 i32(info.valueInKey ? TORSOR_VALUE_IN_KEY : 0),
                  text(info.name),
                  text(info.canonical),
                  text(info.manifest),
@@ -145,7 +145,8 @@ Constant *ConstantWriter::scheme(const SchemeInfo &info) {
                  i32(sizeof(torsor_variant)),
                  i64(info.decodeQueries),
                  i64(info.window),
-                 i64(info.first)});
+                 i64(info.first),
+                 info.noRebase.empty() ? null() : text(info.noRebase)});
 }
 
 static_assert(sizeof(torsor_module) == 56);

@@ -90,11 +90,11 @@ LogicalResult verifyExtras(AttentionOp op, ArrayRef<Type> rows,
   return verifyReaders(op);
 }
 
-LogicalResult verifyLanes(AttentionOp op, BlockAttr block) { // attention R6
+LogicalResult verifyLanes(Operation *op, int64_t width,
+                          BlockAttr block) { // attention R6
   PairsAttr at = block.getLanes();
   bool paired = block.getKind() == BlockKind::Turn ||
                 block.getKind() == BlockKind::Jordan;
-  int64_t width = cast<MemRefType>(op.getQ().getType()).getShape().back();
   int64_t reach = (at.getCount() - 1) * at.getStep();
   int64_t links =
       paired ? (block.getOrder() - 1) * (at.getSecond() - at.getFirst()) : 0;
@@ -110,7 +110,7 @@ LogicalResult verifyLanes(AttentionOp op, BlockAttr block) { // attention R6
               isLane(at.getFirst() + links + reach);
   if (fits && (block.getKind() != BlockKind::Jordan || block.getOrder() >= 2))
     return success();
-  return op.emitOpError("a block leaves the lanes of the head: ") << block;
+  return op->emitOpError("a block leaves the lanes of the head: ") << block;
 }
 
 LogicalResult verifyBlock(AttentionOp op, BlockAttr block, ArrayRef<Type> rows,
@@ -125,12 +125,16 @@ LogicalResult verifyBlock(AttentionOp op, BlockAttr block, ArrayRef<Type> rows,
     auto info = dyn_cast<TableAttr>(op.getTableInfo()[number]);
     return !source || (info && info.getSource() == *source);
   };
-  if (failed(verifyLanes(op, block)))
+  int64_t width = cast<MemRefType>(op.getQ().getType()).getShape().back();
+  if (failed(verifyLanes(op, width, block)))
     return failure();
   bool hasVectors = block.getKind() == BlockKind::Plane ||
                     block.getKind() == BlockKind::Basis;
   if (hasVectors && !isTable(block.getVectors()))
     return op.emitOpError("table ") << block.getVectors() << " does not exist";
+  if (block.getKeyVectors() >= 0 && !isTable(block.getKeyVectors()))
+    return op.emitOpError("table ")
+           << block.getKeyVectors() << " does not exist";
   if (!block.acts())
     return success();
   TableSource scan = TableSource::Scan;
@@ -165,6 +169,33 @@ LogicalResult ScanOp::verify() {
     return emitOpError("describes ")
            << getTableInfo().size() << " tables, but has "
            << getTables().size();
+  return success();
+}
+
+LogicalResult RebaseOp::verify() {
+  int64_t tables = getTables().size();
+  if (int64_t(getTableInfo().size()) != tables) // rebase R2
+    return emitOpError("describes ")
+           << getTableInfo().size() << " tables, but has " << tables;
+  int64_t width = cast<MemRefType>(getKCache().getType()).getShape().back();
+  for (Attribute attr : getBlocks()) {
+    auto block = dyn_cast<BlockAttr>(attr);
+    bool turns = block && (block.getKind() == BlockKind::Turn ||
+                           block.getKind() == BlockKind::Plane);
+    if (!turns || block.getS() >= 0 || block.getT() >= 0 ||
+        block.qGain() != 1 || block.kGain() != 1) // rebase R1
+      return emitOpError("only turns and planes move keys, by the shift alone "
+                         "and without gains, but a block is ")
+             << attr;
+    if (failed(verifyLanes(*this, width, block)))
+      return failure();
+    auto isTable = [&](int64_t n) { return n >= 0 && n < tables; };
+    bool isPlane = block.getKind() == BlockKind::Plane;
+    if (!isTable(block.getRates()) ||
+        (isPlane && !isTable(block.getVectors()))) // rebase R2
+      return emitOpError("a block names a table that does not exist: ")
+             << block;
+  }
   return success();
 }
 

@@ -143,6 +143,13 @@ def Torsor_AttentionOp : Torsor_Op<"attention", [AttrSizedOperandSegments]> {
     `norm` comes before the action. `lane_gain_q`, `lane_gain_k`: numbers of
     tables with one factor for each lane, behind the action.
 
+    `value_low`: v is a part of the key, its lanes from here on, before norm
+    and action; the operand v is then k. `values_acted`: in keys that lie acted
+    on in a cache these lanes have the action on v behind them.
+
+    `value_blocks`: blocks that act on v at the key's time and are undone by the
+    query on the output.
+
     Operands: q [rows, H, tokens, D], k, v [rows, G, tokens, D | V], o
     [rows, H, tokens, V], lse f32 [rows, H, tokens]; sequences [count, 12]
     (torsor_sequence); `acted`: the keys are as the cache holds them; tables as
@@ -152,7 +159,8 @@ def Torsor_AttentionOp : Torsor_Op<"attention", [AttrSizedOperandSegments]> {
     - rows(i, s, h, b, n: i64; s may be f64): the row slots of query index i,
       position s, head h, sequence b, N = n.
     - columns(j, t, g, b, n): the column slots; with `keys_by_head`, where keys
-      differ between the query heads of a group, columns(j, t, g, b, n, h).
+      differ between the query heads of a group, columns(j, t, g, b, n, h); with
+      `slots_by_head` too, where the slots differ, but no block reads them.
     - init, mask, branch (i: i32, j: i32, row slots, column slots): f32, i1, i32.
     - logit (z: f32, i, j, row slots, column slots): f32.
     - path (z, i, j, row slots, column slots): n times f32, the terms of sums
@@ -194,7 +202,10 @@ def Torsor_AttentionOp : Torsor_Op<"attention", [AttrSizedOperandSegments]> {
                        OptionalAttr<I64Attr>:$lane_gain_k, UnitAttr:$linear,
                        OptionalAttr<I64Attr>:$value_table,
                        DefaultValuedOptionalAttr<I64Attr, "0">:$path_after,
-                       UnitAttr:$keys_by_head);
+                       UnitAttr:$keys_by_head, UnitAttr:$slots_by_head,
+                       OptionalAttr<I64Attr>:$value_low,
+                       UnitAttr:$values_acted,
+                       OptionalAttr<ArrayAttr>:$value_blocks);
   let regions = (region SizedRegion<1>:$rows, SizedRegion<1>:$columns,
                         AnyRegion:$branch, AnyRegion:$init, AnyRegion:$toeplitz,
                         AnyRegion:$path, AnyRegion:$logit, AnyRegion:$mask,
@@ -223,13 +234,14 @@ def Torsor_AppendOp : Torsor_Op<"append"> {
     v [rows, G, tokens, V]. `columns` gives their slots, `blocks` what acts on
     k (none for a contract of raw keys), `norm` and `lane_gain_k` what comes
     before and behind. Passive lanes and v are copied bit for
-    bit where the types agree.
+    bit where the types agree. `value_in_key`: there is no v.
   }];
   let arguments = (ins AnyMemRef:$k, AnyMemRef:$v, AnyMemRef:$k_cache,
                        AnyMemRef:$v_cache, AnyMemRef:$sequences,
                        Variadic<AnyMemRef>:$tables, ArrayAttr:$table_info,
                        ArrayAttr:$blocks, OptionalAttr<Torsor_Norm>:$norm,
-                       OptionalAttr<I64Attr>:$lane_gain_k);
+                       OptionalAttr<I64Attr>:$lane_gain_k,
+                       UnitAttr:$value_in_key);
   let regions = (region SizedRegion<1>:$columns);
   let assemblyFormat = [{
     `k` `(` $k `)` `v` `(` $v `)` `into` `(` $k_cache `,` $v_cache `)`
@@ -237,6 +249,29 @@ def Torsor_AppendOp : Torsor_Op<"append"> {
     `table_info` $table_info `blocks` $blocks attr-dict-with-keyword
     `columns` $columns `:` type(operands)
   }];
+}
+
+def Torsor_RebaseOp : Torsor_Op<"rebase"> {
+  let summary = "Moves cached keys to other positions.";
+  let description = [{
+    Each key of a sequence's run moves by `shift` (torsor_sequence), in place:
+    k_cache [rows, G, slots, D] becomes exp(shift X) k for the generators X of
+    `blocks`, whose only time is the shift; none for a contract of raw keys.
+    `streams` names what is stored beside the keys and gets the shift added;
+    an index below 0 is padding and stays.
+
+    - (R1) `blocks` are turns and planes, without time slots and gains.
+    - (R2) `table_info` describes each table, and blocks name tables.
+  }];
+  let arguments = (ins AnyMemRef:$k_cache, AnyMemRef:$sequences,
+                       Variadic<AnyMemRef>:$tables, ArrayAttr:$table_info,
+                       ArrayAttr:$blocks, StrArrayAttr:$streams);
+  let assemblyFormat = [{
+    `in` `(` $k_cache `)` `sequences` `(` $sequences `)`
+    (`tables` `(` $tables^ `)`)? `table_info` $table_info `blocks` $blocks
+    `streams` $streams attr-dict `:` type(operands)
+  }];
+  let hasVerifier = 1;
 }
 
 def Torsor_MergeOp : Torsor_Op<"merge", [AttrSizedOperandSegments]> {
@@ -285,12 +320,13 @@ def Torsor_InterfaceOp : Torsor_Op<"interface", [Symbol]> {
   let summary = "What a compiled scheme shows its host: the descriptor.";
   let description = [{
     `operations` names the function of each operation: prefill, decode, append,
-    merge, and bind, prepare where tables need them. `arguments`: clocks, inputs
+    merge, rebase, and bind, prepare where tables need them. `arguments`: clocks, inputs
     and params in order; `streams`: what a cache holds, k and v first (both
     arrays of `#torsor.field`). `contract`: the text of the cache contract, with
     params as `$name`. `bind_tables`, `prepare_tables`: #torsor.table of what
     the two functions write, with `types` in the functions' signatures.
-    `keys_acted`: a cache holds acted keys.
+    `keys_acted`: a cache holds acted keys. `value_in_key`: v is a part of k.
+    `no_rebase`: why cached keys cannot move to other positions; none: they can.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$head, I64Attr:$value,
                        TypeAttr:$q, TypeAttr:$k, TypeAttr:$v, TypeAttr:$o,
@@ -300,7 +336,8 @@ def Torsor_InterfaceOp : Torsor_Op<"interface", [Symbol]> {
                        ArrayAttr:$bind_tables, ArrayAttr:$prepare_tables,
                        UnitAttr:$keys_acted, I64Attr:$decode_queries,
                        DefaultValuedAttr<I64Attr, "-1">:$window,
-                       DefaultValuedAttr<I64Attr, "0">:$first);
+                       DefaultValuedAttr<I64Attr, "0">:$first,
+                       UnitAttr:$value_in_key, OptionalAttr<StrAttr>:$no_rebase);
   let assemblyFormat = "$sym_name attr-dict";
 }
 

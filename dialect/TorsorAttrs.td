@@ -40,7 +40,9 @@ def Torsor_Block : Torsor_Attr<"Block", "block"> {
       q exp(-s couple N)^T.
     - plane: turns by t rate from e1 to e2, two unit vectors over all lanes that
       the table `vectors` holds one behind the other (f32).
-    - basis: all lanes x of q and k become M^T x, M the square table `vectors`.
+    - basis: all lanes x of q become M^T x, M the square table `vectors`, and
+      so do those of k, or, where it is not -1, with the table `key_vectors`
+      (the transposed inverse of M, if M is not orthogonal).
 
     Blocks of a list act in its order; other blocks than `basis` commute. decay
     and jordan grow with the time: a back end must take it from a near anchor,
@@ -60,7 +62,8 @@ def Torsor_Block : Torsor_Attr<"Block", "block"> {
     DefaultValuedParameter<"int64_t", "1">:$order,
     DefaultValuedParameter<"int64_t", "-1">:$vectors,
     DefaultValuedParameter<"bool", "false">:$family,
-    DefaultValuedParameter<"int64_t", "0">:$member);
+    DefaultValuedParameter<"int64_t", "0">:$member,
+    DefaultValuedParameter<"int64_t", "-1">:$key_vectors);
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{
     /// Acts at a time.

@@ -237,6 +237,7 @@ private:
   void readClauses(SchemeState &state, SourceRange call);
   void readHead(SchemeState &state);
   void findOpenWidth(SchemeState &state);
+  void findValueWidth(SchemeState &state);
   void readMask(SchemeState &state);
   void readAction(SchemeState &state);
   void readValue(SchemeState &state);

@@ -112,6 +112,15 @@ Meaning Sema::number(Meaning value, const Expr *e, Env &env) {
                 fmt::format("'{}' is a whole tensor, but a number is needed; "
                             "an element is written {}",
                             quote(e), showElement(*value.tensor)));
+  std::string row = quote(e);
+  bool isToken = row == "q[i]" || row == "k[j]";
+  if (value.kind == Meaning::Vector && llvm::isa<IndexExpr>(e) && !isToken &&
+      row.ends_with("]"))
+    return fail(env, e->range, "type",
+                fmt::format("'{}' is a row, {}, but a number is needed; an "
+                            "element is written {}, …]",
+                            row, describe(value),
+                            row.substr(0, row.size() - 1)));
   return fail(env, e->range, "type",
               fmt::format("'{}' is {}, but a number is needed{}", quote(e),
                           describe(value),

@@ -115,6 +115,7 @@ void Sema::readClauses(SchemeState &state, SourceRange call) {
   }
   declareLets(state);
   readHead(state);
+  findValueWidth(state);
   declareNames(state);
   findOpenWidth(state);
   for (const Clause *clause : state.item.clauses)
@@ -188,6 +189,37 @@ void Sema::findOpenWidth(SchemeState &state) {
     return;
   scheme.headIsOpen = scheme.valueIsOpen = false;
   scheme.head = scheme.value = action.action->width;
+  findValueWidth(state);
+}
+
+/// The value width as far as it is known before the names, whose axes may read
+/// it. readValue says what is wrong with it.
+void Sema::findValueWidth(SchemeState &state) {
+  Scheme &scheme = state.scheme;
+  auto *clause = findClause<ValueClause>(state, ClauseKind::Value);
+  std::optional<int64_t> width;
+  if (clause) {
+    Env env = makeClauseEnv(state, Where::Value);
+    ++allUnchecked;
+    if (clause->width) {
+      width = evalSize(clause->width, env, "the value width");
+    } else {
+      auto low = evalSize(clause->lanes.lo, env, "a lane");
+      auto high = evalSize(clause->lanes.hi, env, "a lane");
+      if (low && high && *high <= mostLanes && *low >= 0)
+        width = *high - *low + 1;
+    }
+    --allUnchecked;
+    state.letValues.clear();
+    callResults.clear();
+  } else if (options.value > 0 && !findTerm(state, ClauseKind::Head) &&
+             !findTerm(state, ClauseKind::Action)) {
+    width = options.value;
+  }
+  if (!width || *width < 1 || *width > mostLanes)
+    return;
+  scheme.value = *width;
+  scheme.valueIsOpen = false;
 }
 
 void Sema::readMask(SchemeState &state) {

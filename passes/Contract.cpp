@@ -233,10 +233,15 @@ std::string Printer::print() {
       blocks += " (bias " + slope + " at " + scalar(unit.timeK) + ")";
     }
   std::string around = lanes();
-  std::string text = "head " + std::to_string(plan.head) + " value " +
-                     std::to_string(plan.value) + " k " + typeText(plan.k) +
-                     " v " + typeText(plan.v) + " keys " +
-                     (plan.keysActed ? "acted" : "raw") + phases() + " action";
+  std::string value = std::to_string(plan.value);
+  if (plan.valueLow >= 0)
+    value = "key[" + std::to_string(plan.valueLow) + " .. " +
+            std::to_string(plan.valueLow + plan.value - 1) + "]";
+  std::string text = "head " + std::to_string(plan.head) + " value " + value +
+                     " k " + typeText(plan.k) +
+                     (plan.valueLow < 0 ? " v " + typeText(plan.v) : "") +
+                     " keys " + (plan.keysActed ? "acted" : "raw") + phases() +
+                     " action";
   if (!steps.empty())
     text += " {" + steps.substr(0, steps.size() - 1) + "}";
   return text + (blocks.empty() ? " zero" : blocks) + around;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The functions `bind` and `prepare`: scalar f64 code that writes tables.
+#include "passes/FillInverse.h"
 #include "passes/FormKernels.h"
 #include "passes/ScalarCode.h"
 
@@ -257,7 +258,8 @@ LogicalResult writeLoops(SchemePlan &plan, const FilledTable &table,
                 byGroup ? axis : Value());
   code.counted = counted;
   OpBuilder &inner = code.builder();
-  Value value = code.get(table.elements.front(), b.getF32Type());
+  Value value =
+      code.get(table.elements.front(), table.type.getElementType());
   if (!value)
     return failure();
   SmallVector<Value> places;
@@ -379,10 +381,19 @@ FailureOr<func::FuncOp> fillTables(SchemePlan &plan, OpBuilder &module,
   unsigned firstMemref = perSequence ? 4 : 2;
   for (auto [n, declaration] : llvm::enumerate(read))
     fill.arguments[declaration] = body->getArgument(firstMemref + n);
-  for (auto [n, table] : llvm::enumerate(tables))
-    if (failed(writeTable(plan, *table, fill, body->getArgument(firstOut + n),
-                          body, loc)))
+  llvm::DenseMap<const FilledTable *, Value> outs;
+  for (auto [n, table] : llvm::enumerate(tables)) {
+    Value out = outs[table] = body->getArgument(firstOut + n);
+    OpBuilder b = OpBuilder::atBlockEnd(body);
+    if (table->inverse)
+      emitTransposedInverse(b, loc, outs.lookup(table->inverse), out,
+                            table->type.getDimSize(0));
+    else if (failed(writeTable(plan, *table, fill, out, body, loc)))
       return failure();
+    b.setInsertionPointToEnd(body);
+    if (table->isInverted)
+      emitInversion(b, loc, out, table->type.getDimSize(0));
+  }
   OpBuilder end = OpBuilder::atBlockEnd(body);
   func::ReturnOp::create(end, loc);
   return function;

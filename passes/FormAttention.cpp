@@ -24,6 +24,8 @@ StringRef getName(KernelOperation operation) {
     return "append";
   case KernelOperation::Merge:
     return "merge";
+  case KernelOperation::Rebase:
+    return "rebase";
   case KernelOperation::Embed:
     return "embed";
   }
@@ -119,8 +121,9 @@ SmallVector<Type> KernelFormer::argumentTypes() {
     return {k, v, k, v, sequences};
   case KernelOperation::Merge:
     return {o, lse, sequences};
+  case KernelOperation::Rebase:
   case KernelOperation::Embed:
-    break; // formEmbedding's
+    break; // formRebase's and formEmbedding's
   }
   return {};
 }
@@ -291,17 +294,20 @@ LogicalResult KernelFormer::formAttention(KernelFunction &kernel) {
   auto cut = split ? CpuPlanAttr::get(b.getContext(), decodeQueries, 512,
                                       PlanForm::Split)
                    : CpuPlanAttr::get(b.getContext(), 96, 256, PlanForm::Tiled);
+  auto unit = [&](bool is) { return is ? b.getUnitAttr() : UnitAttr(); };
+  auto number = [&](int64_t value, int64_t none) {
+    return value == none ? IntegerAttr() : b.getI64IntegerAttr(value);
+  };
   auto op = AttentionOp::create(
       b, loc, argument(0), argument(1), argument(2), argument(3), argument(4),
       argument(5), argument(6), kernel.tables, b.getArrayAttr(kernel.info),
       b.getArrayAttr(branches), b.getArrayAttr(visible), b.getArrayAttr(full),
-      bounds.byPosition ? b.getUnitAttr() : UnitAttr(), scale, scaleSlot,
-      sinkSlot, cut, norm, gainQ, gainK,
-      plan.linear ? b.getUnitAttr() : UnitAttr(), valueTable,
-      after ? b.getI64IntegerAttr(after) : IntegerAttr());
-  op.setKeysByHead(plan.keysByHead);
-  if (!valueBlocks->empty()) // acts on v, and is undone on the output
-    op->setAttr("value_blocks", *valueBlocks);
+      unit(bounds.byPosition), scale, scaleSlot, sinkSlot, cut, norm, gainQ,
+      gainK, unit(plan.linear), valueTable, number(after, 0),
+      unit(plan.keysByHead), unit(plan.slotsByHead), number(plan.valueLow, -1),
+      unit(plan.valuesActed),
+      // what acts on v, and is undone on the output
+      valueBlocks->empty() ? ArrayAttr() : *valueBlocks);
   formScanOps(kernel, op, *scans);
   op.getRows().takeBody(regions.rowRegion);
   op.getColumns().takeBody(regions.columnRegion);
@@ -344,7 +350,8 @@ LogicalResult KernelFormer::formAppend(KernelFunction &kernel) {
   regions.columns.finish();
   auto op = AppendOp::create(b, loc, argument(0), argument(1), argument(2),
                              argument(3), argument(4), kernel.tables,
-                             b.getArrayAttr(kernel.info), blocks, norm, gain);
+                             b.getArrayAttr(kernel.info), blocks, norm, gain,
+                             plan.valueLow >= 0 ? b.getUnitAttr() : UnitAttr());
   op.getColumns().takeBody(regions.columnRegion);
   return success();
 }

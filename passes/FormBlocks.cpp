@@ -37,8 +37,9 @@ FailureOr<PairsAttr> regularLanes(const PlannedPair &pair,
 
 class BlockFormer {
 public:
+  /// Without `columns` blocks have no times.
   BlockFormer(SchemePlan &plan, KernelFunction &kernel, KeyPlace place,
-              SideCode *rows, SideCode &columns)
+              SideCode *rows, SideCode *columns)
       : plan(plan), kernel(kernel), place(place), rows(rows), columns(columns),
         b(plan.scheme.getContext()) {}
 
@@ -52,14 +53,14 @@ private:
     return kernel.number(kernel.table(table.info, table.type));
   }
   void formPlane(const PlannedPair &pair, int64_t &rates, int64_t &vectors);
-  FailureOr<int64_t> matrix(const PlannedPair &pair);
+  LogicalResult matrices(const PlannedPair &pair, int64_t &query, int64_t &key);
   LogicalResult times(const PlannedPair &pair, int64_t &s, int64_t &t);
 
   SchemePlan &plan;
   KernelFunction &kernel;
   KeyPlace place;
   SideCode *rows;
-  SideCode &columns;
+  SideCode *columns;
   Builder b;
 };
 
@@ -144,12 +145,16 @@ void BlockFormer::formPlane(const PlannedPair &pair, int64_t &rates,
                                      pair.frequency, true));
 }
 
-FailureOr<int64_t> BlockFormer::matrix(const PlannedPair &pair) {
+/// The matrix that acts on q, and the one on k where it is another.
+LogicalResult BlockFormer::matrices(const PlannedPair &pair, int64_t &query,
+                                    int64_t &key) {
   BasisOp basis = pair.basis;
   auto param = basis.getColumns().getDefiningOp<ParamOp>();
-  if (!param || !param.getOrthogonal())
-    return noKernel(basis.getLoc(), "a basis that is not orthogonal");
+  if (!param || (!param.getOrthogonal() && !param.getCondition()))
+    return noKernel(basis.getLoc(),
+                    "a basis that is neither orthogonal nor conditioned");
   const FilledTable *&known = plan.lists[basis.getColumns()];
+  int64_t width = pair.lanes.size();
   if (!known) {
     OpBuilder at = OpBuilder::atBlockEnd(&plan.scheme.getBody().front());
     Location loc = basis.getLoc();
@@ -157,12 +162,16 @@ FailureOr<int64_t> BlockFormer::matrix(const PlannedPair &pair) {
     Value lane = CountedOp::create(at, loc, at.getI64Type());
     Value element = ReadOp::create(at, loc, at.getF64Type(), basis.getColumns(),
                                    ValueRange{row, lane});
-    int64_t width = pair.lanes.size();
     std::pair<int64_t, Value> loops[2] = {{width, row}, {width, lane}};
     known =
         &plan.tables.request(loops, element, VarySet(VarySet::Loaded), true);
   }
-  return number(*known);
+  query = number(*known);
+  if (!param.getOrthogonal())
+    key = number(plan.tables.requestInverse(width, known->loops[0].second,
+                                            known->loops[1].second,
+                                            known->elements.front()));
+  return success();
 }
 
 LogicalResult BlockFormer::times(const PlannedPair &pair, int64_t &s,
@@ -176,7 +185,7 @@ LogicalResult BlockFormer::times(const PlannedPair &pair, int64_t &s,
   }
   if (rows)
     s = rows->slot(unit.timeQ, unit.timeQ.getType());
-  t = columns.slot(unit.timeK, unit.timeK.getType());
+  t = columns->slot(unit.timeK, unit.timeK.getType());
   return success((!rows || s >= 0) && t >= 0);
 }
 
@@ -184,7 +193,7 @@ FailureOr<BlockAttr> BlockFormer::form(const PlannedBlock &planned) {
   const PlannedPair &pair = planned.pairs.front();
   auto lanes = PairsAttr::get(b.getContext(), pair.first, pair.second,
                               planned.step, planned.pairs.size());
-  int64_t rates = -1, vectors = -1, s = -1, t = -1;
+  int64_t rates = -1, vectors = -1, keyVectors = -1, s = -1, t = -1;
   if (pair.kind == BlockKind::Plane || pair.kind == BlockKind::Basis) {
     FailureOr<PairsAttr> regular = regularLanes(pair, b.getContext());
     if (failed(regular))
@@ -204,15 +213,12 @@ FailureOr<BlockAttr> BlockFormer::form(const PlannedBlock &planned) {
   case BlockKind::Plane:
     formPlane(pair, rates, vectors);
     break;
-  case BlockKind::Basis: {
-    FailureOr<int64_t> table = matrix(pair);
-    if (failed(table))
+  case BlockKind::Basis:
+    if (failed(matrices(pair, vectors, keyVectors)))
       return failure();
-    vectors = *table;
     break;
   }
-  }
-  if (pair.acts() && failed(times(pair, s, t)))
+  if (columns && pair.acts() && failed(times(pair, s, t)))
     return failure();
   auto gain = [&](double value) {
     return value == 1 ? FloatAttr() : b.getF64FloatAttr(value);
@@ -220,7 +226,7 @@ FailureOr<BlockAttr> BlockFormer::form(const PlannedBlock &planned) {
   return BlockAttr::get(b.getContext(), pair.kind, lanes, rates, 0, s, t,
                         gain(pair.gainQ), gain(pair.gainK), place, pair.order,
                         vectors, bool(pair.family),
-                        std::max<int64_t>(pair.member, 0));
+                        std::max<int64_t>(pair.member, 0), keyVectors);
 }
 
 } // namespace
@@ -247,13 +253,32 @@ Value scanTable(SchemePlan &plan, KernelFunction &kernel, int64_t scan,
 FailureOr<ArrayAttr> formBlocks(SchemePlan &plan, KernelFunction &kernel,
                                 KeyPlace place, const PlannedBranch &branch,
                                 SideCode *rows, SideCode &columns) {
-  BlockFormer former(plan, kernel, place, rows, columns);
+  BlockFormer former(plan, kernel, place, rows, &columns);
   SmallVector<Attribute> blocks;
   for (const PlannedBlock &planned : branch) {
     FailureOr<BlockAttr> block = former.form(planned);
     if (failed(block))
       return failure();
     blocks.push_back(*block);
+  }
+  return ArrayAttr::get(kernel.function.getContext(), blocks);
+}
+
+FailureOr<ArrayAttr> formShift(SchemePlan &plan, KernelFunction &kernel,
+                               const PlannedBranch &branch) {
+  BlockFormer former(plan, kernel, KeyPlace::Cached, nullptr, nullptr);
+  SmallVector<Attribute> blocks;
+  for (PlannedBlock block : branch) {
+    // Keys that all stand at one time stay where they are.
+    const PlannedPair &first = block.pairs.front();
+    if (!first.acts() || plan.varies.of(first.unit->timeK).isUniform())
+      continue;
+    for (PlannedPair &pair : block.pairs)
+      pair.gainQ = pair.gainK = 1;
+    FailureOr<BlockAttr> formed = former.form(block);
+    if (failed(formed))
+      return failure();
+    blocks.push_back(*formed);
   }
   return ArrayAttr::get(kernel.function.getContext(), blocks);
 }

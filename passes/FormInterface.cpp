@@ -77,7 +77,7 @@ llvm::SmallPtrSet<Operation *, 16> readAtCachedKeys(SchemePlan &plan) {
   for (const PlannedScan &scan : plan.scans)
     work.append(scan.terms.begin(), scan.terms.end());
   for (const PlannedBlock &block : plan.valueBlocks)
-    if (block.pairs.front().acts())
+    if (!plan.valuesActed && block.pairs.front().acts())
       work.push_back(block.pairs.front().unit->timeK);
   for (const PlannedBlock &block : plan.blocks)
     if (!plan.keysActed && block.pairs.front().acts())
@@ -110,7 +110,8 @@ ArrayAttr streamsOf(SchemePlan &plan, ArrayRef<Attribute> arguments) {
                                      shape, {}, {}, {}, false));
   };
   add("k", plan.k, 0, axes({"G", std::to_string(plan.head)}));
-  add("v", plan.v, 0, axes({"G", std::to_string(plan.value)}));
+  if (plan.valueLow < 0)
+    add("v", plan.v, 0, axes({"G", std::to_string(plan.value)}));
   add("index", b.getI64Type(), TORSOR_ARG_OPTIONAL, axes({}));
   auto read = readAtCachedKeys(plan);
   for (auto [attribute, declaration] :
@@ -179,9 +180,11 @@ InterfaceOp formInterface(SchemePlan &plan, OpBuilder &module,
       text("torsor.manifest"), module.getStringAttr(contractText(plan)),
       tables(false), tables(true),
       plan.keysActed ? module.getUnitAttr() : UnitAttr(),
-      module.getI64IntegerAttr(plan.paths.empty() ? decodeQueries : 0),
+      module.getI64IntegerAttr(decodeQueries),
       module.getI64IntegerAttr(window.window),
-      module.getI64IntegerAttr(window.first));
+      module.getI64IntegerAttr(window.first), plan.valueLow >= 0 ? module.getUnitAttr() : UnitAttr(),
+      plan.whyNoRebase.empty() ? StringAttr()
+                               : module.getStringAttr(plan.whyNoRebase));
 }
 
 } // namespace torsor

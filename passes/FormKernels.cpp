@@ -93,6 +93,8 @@ LogicalResult FormKernels::setTypes(SchemePlan &plan) {
       return plan.scheme.emitError("elements are f32, bf16 or f16, but '")
              << *name << "' was asked for";
   }
+  if (plan.scheme.getValueLow()) // v is read from k
+    plan.v = plan.k;
   return success();
 }
 
@@ -103,8 +105,6 @@ LogicalResult FormKernels::form(SchemeOp scheme) {
   if (failed(makePlain(scheme)) || failed(liftDots(scheme)) ||
       failed(makePlain(scheme)) || failed(refuseTerms(scheme)))
     return failure();
-  if (scheme.getValueLow() || scheme.getValueHigh())
-    return noKernel(scheme.getLoc(), "a value that is part of the key");
   SchemePlan plan(scheme);
   if (failed(planScans(plan)))
     return failure();
@@ -116,9 +116,16 @@ LogicalResult FormKernels::form(SchemeOp scheme) {
             : failed(planTerms(plan, head, value)) ||
                   failed(planBlocks(plan)) || failed(planLanes(plan)))
     return failure();
+  plan.slotsByHead &= !plan.keysByHead;
+  if (!embed) {
+    planValueInKey(plan);
+    planRebase(plan);
+  }
   SmallVector<KernelOperation> forms = {
       KernelOperation::Prefill, KernelOperation::Decode,
       KernelOperation::Append, KernelOperation::Merge};
+  if (plan.whyNoRebase.empty())
+    forms.push_back(KernelOperation::Rebase);
   if (embed)
     forms = {KernelOperation::Embed};
   else
@@ -132,12 +139,11 @@ LogicalResult FormKernels::form(SchemeOp scheme) {
                             FlatSymbolRefAttr::get(function.getSymNameAttr()));
   };
   for (KernelOperation operation : forms) {
-    // A sum over a path runs through all keys of a row in one piece.
-    if (operation == KernelOperation::Decode && !plan.paths.empty())
-      continue;
-    FailureOr<func::FuncOp> kernel = operation == KernelOperation::Embed
-                                         ? formEmbedding(plan, module)
-                                         : formKernel(plan, module, operation);
+    FailureOr<func::FuncOp> kernel =
+        operation == KernelOperation::Embed    ? formEmbedding(plan, module)
+        : operation == KernelOperation::Rebase ? formRebase(plan, module)
+                                               : formKernel(plan, module,
+                                                            operation);
     if (failed(kernel))
       return failure();
     name(*kernel);

@@ -41,6 +41,17 @@ mlir::LogicalResult planEncoding(SchemePlan &plan, EmbedOp embed);
 /// mean for a cache. To be called behind planBlocks.
 mlir::LogicalResult planLanes(SchemePlan &plan);
 
+/// Of a value that is a part of the key: whether a cache can hold the key acted
+/// on. To be called behind planLanes.
+void planValueInKey(SchemePlan &plan);
+
+/// Decides whether cached keys can be moved: whether what the cache would hold
+/// at other positions is a function of what it holds and of the shift. To be
+/// called behind planLanes.
+void planRebase(SchemePlan &plan);
+/// The streams that hold positions, which a shift is added to.
+llvm::SmallVector<llvm::StringRef> shiftedStreams(const SchemePlan &plan);
+
 /// The frequency of a pair of a turn: a scalar, or the constant vector that
 /// holds it at the unit's index. Null for other blocks.
 mlir::Value frequencyOf(const ActionUnit &unit);
@@ -53,9 +64,9 @@ fillTables(SchemePlan &plan, mlir::OpBuilder &module, bool perSequence);
 /// Says why keys, scale and bias went where they went.
 void remarkDecisions(const SchemePlan &plan);
 
-enum class KernelOperation { Prefill, Decode, Append, Merge, Embed };
+enum class KernelOperation { Prefill, Decode, Append, Merge, Rebase, Embed };
 
-/// "prefill", "decode", "append", "merge".
+/// "prefill", "decode", "append", "merge", "rebase", "embed".
 llvm::StringRef getName(KernelOperation operation);
 
 /// The most queries of a sequence that `decode` takes.
@@ -64,6 +75,10 @@ inline constexpr int64_t decodeQueries = 16;
 mlir::FailureOr<mlir::func::FuncOp> formKernel(SchemePlan &plan,
                                                mlir::OpBuilder &module,
                                                KernelOperation operation);
+
+/// The kernel that moves cached keys.
+mlir::FailureOr<mlir::func::FuncOp> formRebase(SchemePlan &plan,
+                                               mlir::OpBuilder &module);
 
 /// The kernel of a scheme that only adds to embeddings.
 mlir::FailureOr<mlir::func::FuncOp> formEmbedding(SchemePlan &plan,

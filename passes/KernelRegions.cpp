@@ -246,6 +246,6 @@ KernelRegions::KernelRegions(SchemePlan &plan, KernelFunction &kernel,
     : plan(plan), kernel(kernel), loc(loc),
       rows(plan, kernel, Side::Query, addBlock(rowRegion), loc),
       columns(plan, kernel, Side::Key, addBlock(columnRegion), loc,
-              plan.keysByHead) {}
+              plan.keysByHead || plan.slotsByHead) {}
 
 } // namespace torsor

@@ -174,7 +174,7 @@ struct NarrowPair : impl::NarrowPairBase<NarrowPair> {
       NarrowBlock narrow(op, *block);
       count += narrow.run();
       for (Operation *wide : narrow.getWide())
-        remark::missed(wide->getLoc(), options("StaysWide"))
+        remark::missed(wide->getLoc(), options("StaysWide", op))
             << ("'" + wide->getName().getStringRef() +
                 "' stays 64 bits wide: its values may leave 32 bits")
                    .str();
@@ -186,13 +186,16 @@ struct NarrowPair : impl::NarrowPairBase<NarrowPair> {
       eraseUnused(*block);
     }
     if (count || slots)
-      remark::passed(op.getLoc(), options("NarrowedPairs"))
+      remark::passed(op.getLoc(), options("NarrowedPairs", op))
           << std::to_string(count) + " operations and " +
                  std::to_string(slots) + " slots of a pair became 32 bits wide";
   }
 
-  static remark::RemarkOpts options(StringRef name) {
-    return remark::RemarkOpts::name(name).category("torsor-narrow-pair");
+  static remark::RemarkOpts options(StringRef name, AttentionOp op) {
+    auto function = op->getParentOfType<func::FuncOp>();
+    return remark::RemarkOpts::name(name)
+        .category("torsor-narrow-pair")
+        .function(function ? function.getName() : StringRef());
   }
 };
 

@@ -53,7 +53,7 @@ LogicalResult planScans(SchemePlan &plan) {
       if (!element.getType().isF64() || !set.without(VarySet::Head).isColumn())
         return noKernel(loc,
                         "a running sum of terms that vary by " + set.getText());
-      plan.keysByHead |= set.has(VarySet::Head | VarySet::Group);
+      plan.slotsByHead |= set.has(VarySet::Head);
     }
     plan.scans.push_back(std::move(scan));
   }

@@ -163,7 +163,16 @@ LogicalResult planWidths(SchemePlan &plan, int64_t headOption,
     plan.head = plan.action.width;
   else
     plan.head = headOption;
-  if (scheme.getValue())
+  if (scheme.getValueLow() || scheme.getValueHigh()) {
+    int64_t low = scheme.getValueLow().value_or(0);
+    int64_t high = scheme.getValueHigh().value_or(low);
+    if (low < 0 || high < low || high >= plan.head)
+      return scheme.emitError("a value is lanes ")
+             << low << " to " << high << " of the key, which has 0 to "
+             << plan.head - 1;
+    plan.valueLow = low;
+    plan.value = high - low + 1;
+  } else if (scheme.getValue())
     plan.value = *scheme.getValue();
   else
     plan.value = valueOption ? valueOption : plan.head;

@@ -36,7 +36,7 @@ private:
   SmallVector<BiasPart> split(Value bias);
   std::optional<AffinePart> match(BiasPart part);
   bool matchDisplacement(Value value, AffinePart &part) const;
-  Value raise(OpBuilder &b, const AffinePart &part);
+  Value raise(OpBuilder &b, Location loc, const AffinePart &part);
 
   SchemeOp scheme;
   VariesBy varies;
@@ -137,8 +137,7 @@ std::optional<AffinePart> Raiser::match(BiasPart term) {
   return std::nullopt;
 }
 
-Value Raiser::raise(OpBuilder &b, const AffinePart &part) {
-  Location loc = part.timeQ.getLoc();
+Value Raiser::raise(OpBuilder &b, Location loc, const AffinePart &part) {
   Value slope;
   for (Value factor : part.factors)
     slope =
@@ -187,7 +186,7 @@ void Raiser::run() {
   }
   SmallVector<Value> parts = {base};
   for (const AffinePart &part : affine)
-    parts.push_back(raise(b, part));
+    parts.push_back(raise(b, loc, part));
   Value sum = ConcatOp::create(b, loc, base.getType(), parts);
   Location where = action ? action.getLoc() : loc;
   if (action)
@@ -203,12 +202,11 @@ void Raiser::run() {
     else
       left = arith::AddFOp::create(b, loc, left, part.value);
   }
-  remark::passed(
-      loc,
-      remark::RemarkOpts::name("unipotent").category("torsor-raise-unipotent"))
+  remark::passed(loc, remark::RemarkOpts::name("RaisedUnipotent")
+                          .category("torsor-raise-unipotent")
+                          .function(scheme.getSymName()))
       << std::string(left ? "a part of the bias" : "the bias") +
-             " is affine in an age: it is a unipotent action, and starts the "
-             "accumulator";
+             " is affine in an age: it is a unipotent action";
   bias.erase();
   if (left)
     BiasOp::create(b, loc, left);

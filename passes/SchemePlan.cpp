@@ -149,7 +149,8 @@ FilledTables::request(ArrayRef<std::pair<int64_t, Value>> loops, Value element,
                       VarySet set, bool key) {
   StringRef axis = key && !set.has(VarySet::Head) ? "G" : "H";
   for (const FilledTable &table : tables)
-    if (ArrayRef<std::pair<int64_t, Value>>(table.loops) == loops &&
+    if (!table.isInverted && !table.inverse &&
+        ArrayRef<std::pair<int64_t, Value>>(table.loops) == loops &&
         table.elements.front() == element &&
         (table.axis.empty() || table.axis == axis))
       return table;
@@ -159,6 +160,21 @@ FilledTables::request(ArrayRef<std::pair<int64_t, Value>> loops, Value element,
   FilledTable &table = add(FilledTable::Kind::Real32, set, axis, extents);
   table.elements = {element};
   table.loops.assign(loops.begin(), loops.end());
+  return table;
+}
+
+const FilledTable &FilledTables::requestInverse(int64_t n, Value row,
+                                                Value lane, Value element) {
+  for (const FilledTable &table : tables)
+    if (table.inverse && table.inverse->elements.front() == element)
+      return table;
+  VarySet loaded(VarySet::Loaded);
+  FilledTable &work = add(FilledTable::Kind::Real64, loaded, "", {n, 2 * n});
+  work.elements = {element};
+  work.loops = {{n, row}, {n, lane}};
+  work.isInverted = true;
+  FilledTable &table = add(FilledTable::Kind::Real32, loaded, "", {n, n});
+  table.inverse = &work;
   return table;
 }
 

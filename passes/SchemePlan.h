@@ -54,6 +54,11 @@ struct FilledTable {
   llvm::SmallVector<std::pair<int64_t, mlir::Value>, 2> loops;
   /// The table has a last axis, even of one element.
   bool isList = false;
+  /// Of n rows and 2 n lanes in f64: a square table and the unit matrix beside
+  /// it, in whose place its inverse then stands.
+  bool isInverted = false;
+  /// The elements are those of the inverse in such a table, transposed.
+  const FilledTable *inverse = nullptr;
   /// The axis "H" or "G"; empty: none.
   llvm::StringRef axis;
   TableAttr info;
@@ -74,6 +79,10 @@ public:
   const FilledTable &
   request(llvm::ArrayRef<std::pair<int64_t, mlir::Value>> loops,
           mlir::Value element, VarySet set, bool key);
+
+  /// The transposed inverse, in f32, of the n x n table with this element.
+  const FilledTable &requestInverse(int64_t n, mlir::Value row,
+                                    mlir::Value lane, mlir::Value element);
 
   llvm::SmallVector<const FilledTable *> get(bool perSequence) const;
 
@@ -106,6 +115,10 @@ struct SchemePlan {
   /// Scalars for frequencies, by their value.
   std::map<double, mlir::Value> constants;
   int64_t head = 0, value = 0;
+  /// v is a part of the key: its lanes from here on; -1: it is not.
+  int64_t valueLow = -1;
+  /// Those lanes of acted keys have the action on v behind them, too.
+  bool valuesActed = false;
   mlir::Type q, k, v, o;
   /// Phases are rounded as other libraries round them.
   bool f32Reference = false;
@@ -123,15 +136,21 @@ struct SchemePlan {
   /// The key side differs between the query heads of a group: keys are packed
   /// and acted on once for each head.
   bool keysByHead = false;
+  /// Column slots differ between the query heads of a group, but no block reads
+  /// one that does.
+  bool slotsByHead = false;
   /// Cached keys lie as they come: the key side depends on what may change
   /// between calls. Why, for people; empty: they lie acted on.
   bool keysActed = false;
   std::string whyRaw;
+  /// Why cached keys cannot be moved to other positions; empty: they can.
+  std::string whyNoRebase;
 
   /// A function of the key token, and of the query head where keys differ by
   /// it: it can be a column slot.
   bool isColumn(VarySet set) const {
-    return (keysByHead ? set.without(VarySet::Head) : set).isColumn();
+    bool byHead = keysByHead || slotsByHead;
+    return (byHead ? set.without(VarySet::Head) : set).isColumn();
   }
   /// Is there a sum for each query head?
   bool isByHead(const PlannedScan &scan) {

@@ -86,10 +86,13 @@ BoxValue emitOverBox(AttentionOp op, Block &pair, Block &tile, OpBuilder &b,
   return code.get(pair.back().getOperand(0));
 }
 
-void remarkOpen(ArrayRef<Operation *> open) {
+void remarkOpen(AttentionOp op, ArrayRef<Operation *> open) {
+  auto function = op->getParentOfType<func::FuncOp>();
   for (Operation *inner : open)
-    remark::missed(inner->getLoc(), remark::RemarkOpts::name("TileUndecided")
-                                        .category("torsor-derive-tiles"))
+    remark::missed(inner->getLoc(),
+                   remark::RemarkOpts::name("TileUndecided")
+                       .category("torsor-derive-tiles")
+                       .function(function ? function.getName() : StringRef()))
         << ("the tile test cannot bound '" + inner->getName().getStringRef() +
             "': tiles that depend on it stay partial")
                .str();
@@ -127,7 +130,7 @@ bool deriveTileRegion(AttentionOp op) {
   if (!hasBranch && matchPattern(results[0], m_ConstantInt(&some)) &&
       !some.isZero() && matchPattern(results[1], m_ConstantInt(&every)) &&
       every.isZero()) {
-    remarkOpen(open);
+    remarkOpen(op, open);
     op.getTile().getBlocks().clear();
     return false;
   }
@@ -142,7 +145,7 @@ bool deriveTileRegion(AttentionOp op) {
   }
   YieldOp::create(b, loc, results);
   removeUnused(tile);
-  remarkOpen(open);
+  remarkOpen(op, open);
   return true;
 }
 

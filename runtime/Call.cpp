@@ -94,6 +94,11 @@ torsor_status Call::checkOp() const {
     return fail(TORSOR_UNSUPPORTED, "%s is not in this version", name);
   if (scheme.ops >> op & 1)
     return TORSOR_OK;
+  if (rebases() && scheme.descriptor.no_rebase)
+    return fail(TORSOR_UNSUPPORTED,
+                "rebase: keys that scheme '%s' has left in a cache cannot be "
+                "moved: %s",
+                orEmpty(scheme.descriptor.name), scheme.descriptor.no_rebase);
   Text compiled;
   for (uint32_t other = 1; other < uint32_t(opLimit); ++other)
     if (scheme.ops >> other & 1)

@@ -21,6 +21,7 @@ struct Composer {
   torsor_status addAttention();
   torsor_status checkAbilities(const torsor_kernel_op &kernel,
                                const Array<torsor_sequence> &sequences) const;
+  torsor_status checkOrder(const torsor_sequence &s) const;
   torsor_status join(int32_t first, int32_t count);
   torsor_status compose();
 };
@@ -41,10 +42,60 @@ Composer::checkAbilities(const torsor_kernel_op &kernel,
     for (const torsor_sequence &s : sequences)
       if (s.flags & TORSOR_PARTIAL)
         lacking = "partial sequences";
-  if (!lacking)
+  if (lacking)
+    return fail(TORSOR_UNSUPPORTED, "%s: scheme '%s' was compiled without %s",
+                opName(kernel.op), orEmpty(scheme.descriptor.name), lacking);
+  if (kernel.flags & TORSOR_NEEDS_ORDER)
+    for (const torsor_sequence &s : sequences)
+      if (torsor_status status = checkOrder(s))
+        return status;
+  return TORSOR_OK;
+}
+
+/// Sums over the keys between two tokens follow the keys as they lie. Stored
+/// indices of the tokens that STEP appends are those of its queries.
+torsor_status Composer::checkOrder(const torsor_sequence &s) const {
+  const torsor_tensor &given = plan.tensors[TORSOR_AT_KEY_INDICES];
+  if (!given.data)
+    return TORSOR_OK; // they count up
+  bool appended = op == TORSOR_STEP;
+  auto failAt = [&](int64_t number, const char *what) {
+    return fail(TORSOR_UNSUPPORTED,
+                "%s: sequence %lld: key %lld %s, but scheme '%s' sums over the "
+                "tokens between key and query and needs keys in the order of "
+                "their indices",
+                opName(op), (long long)s.reserved, (long long)number, what,
+                orEmpty(scheme.descriptor.name));
+  };
+  if (appended && slots)
+    return failAt(s.key_length - s.query_length, "is put into a given slot");
+  int64_t stored = s.key_length - (appended ? s.query_length : 0), last = -1;
+  auto follows = [&](int64_t number, int64_t index) {
+    if (index >= 0 && index <= last)
+      return failAt(number, "has an index that is not above those before it");
+    last = index > last ? index : last;
     return TORSOR_OK;
-  return fail(TORSOR_UNSUPPORTED, "%s: scheme '%s' was compiled without %s",
-              opName(kernel.op), orEmpty(scheme.descriptor.name), lacking);
+  };
+  auto indexOf = [](const torsor_tensor &t, int64_t row, int64_t token) {
+    return static_cast<const int64_t *>(
+        t.data)[row * t.strides[0] + token * t.strides[1]];
+  };
+  torsor_status status =
+      forKeySpans(storage, s, [&](const KeySpan &span) -> torsor_status {
+        for (int64_t n = 0; n < span.length; ++n)
+          if (span.number + n < stored)
+            if (torsor_status wrong =
+                    follows(span.number + n,
+                            indexOf(given, span.row, span.slot + n)))
+              return wrong;
+        return TORSOR_OK;
+      });
+  const torsor_tensor &fresh = plan.appendTensors[TORSOR_AT_QUERY_INDICES];
+  for (int64_t n = 0; !status && appended && n < s.query_length; ++n)
+    status = follows(stored + n, fresh.data ? indexOf(fresh, s.query_row,
+                                                      s.query_start + n)
+                                            : s.query_index + n);
+  return status;
 }
 
 torsor_status Composer::add(int kernelOp,

@@ -86,12 +86,13 @@ namespace {
 
 /// 2^x for x in f64, in f32: below the least normal number 0, never above
 /// 2^127, to an ulp or two. NaN stays.
-Num powerOfTwo(Emitter &e, const Target &target, Num x) {
+Num powerOfTwo(Emitter &e, Num x) {
   Num whole = e.rint(x);
-  Num rest = e.convert(x - whole, e.f32);
-  Num power = emitFullExp2(e, target, rest);
-  Num clamped = min(max(whole, -127.0), 126.0);
-  Num bits = (e.convert(clamped, e.i32) + 127) << 23;
+  Num power = emitExp2Rest(e, e.convert(x - whole, e.f32));
+  // The exponent's bits by an addition that leaves a whole number in the low
+  // ones: a conversion to integers that saturates is scalar code.
+  Num clamped = e.convert(min(max(whole, -127.0), 126.0), e.f32);
+  Num bits = e.bitcast(clamped + (12582912.0 + 127.0), e.i32) << 23;
   return power * e.bitcast(bits, e.f32);
 }
 
@@ -171,8 +172,7 @@ private:
 
   void fade() {
     pairs(at.getCount(), [&](Num p, int64_t n) {
-      Num factor =
-          powerOfTwo(e, *tables.kernel.target, rates(p, n) * span(p, n));
+      Num factor = powerOfTwo(e, rates(p, n) * span(p, n));
       if (gain() != 1)
         factor = factor * gain();
       store(p, at.getFirst(), load(p, at.getFirst(), n) * factor);
@@ -219,36 +219,60 @@ private:
            isSecond * (at.getSecond() - at.getFirst());
   }
 
+  /// Whether the block's lanes lie beside each other, in its own order.
+  bool isDense() const { return at.getStep() == 1 && at.getSecond() < 0; }
+  void eachLane(function_ref<void(Num, int64_t)> body) const {
+    if (isDense())
+      return pairs(width(), body);
+    e.loop(0, e.index(width()), 1, [&](Num n) { body(n, 1); });
+  }
+
   void plane() {
     const Table &vectors = tables.kernel.tables[block.getVectors()];
-    auto element = [&](int64_t which, Num n) {
-      return tables.rates(vectors, place, n + which * width(), 1);
+    auto element = [&](int64_t which, Num n, int64_t count) {
+      return tables.rates(vectors, place, n + which * width(), count);
     };
     auto scalar = [&](Num number) {
       return number.isVector() ? e.lane(number, 0) : number;
     };
-    Num zero = e.real(0.0);
-    Nums dots = e.loop(0, e.index(width()), 1, {zero, zero},
-                       [&](Num n, ArrayRef<Num> carried) -> Nums {
-                         Num x = row.load(laneOf(n));
-                         return {fma(scalar(element(0, n)), x, carried[0]),
-                                 fma(scalar(element(1, n)), x, carried[1])};
-                       });
+    Nums dots = {e.real(0.0), e.real(0.0)};
+    auto add = [&](Num n, int64_t count, ArrayRef<Num> carried) -> Nums {
+      Num x = row.load(laneOf(n), count);
+      return {fma(element(0, n, count), x, carried[0]),
+              fma(element(1, n, count), x, carried[1])};
+    };
+    int64_t whole = isDense() ? width() / lanes * lanes : 0;
+    if (whole) {
+      Num zero = e.constant(e.vec(lanes, e.f32), 0.0);
+      Nums sums = e.loop(
+          0, e.index(whole), lanes, {zero, zero},
+          [&](Num n, ArrayRef<Num> carried) { return add(n, lanes, carried); });
+      dots = {e.sum(sums[0]), e.sum(sums[1])};
+    }
+    if (whole < width())
+      dots = e.loop(whole, e.index(width()), 1, dots,
+                    [&](Num n, ArrayRef<Num> carried) {
+                      Nums next = add(n, 1, carried);
+                      return Nums{scalar(next[0]), scalar(next[1])};
+                    });
     Num time = action.time(action.onQuery ? block.getS() : block.getT());
     CosSin turn = emitCosSin(e, time, rates(e.index(0), 1));
     Num c = scalar(turn.cos) - 1.0, s = scalar(turn.sin);
     Num first = dots[0] * c - dots[1] * s;
     Num second = dots[0] * s + dots[1] * c;
-    e.loop(0, e.index(width()), 1, [&](Num n) {
+    eachLane([&](Num n, int64_t count) {
       Num lane = laneOf(n);
-      Num x = fma(scalar(element(0, n)), first,
-                  fma(scalar(element(1, n)), second, row.load(lane)));
+      Num x = fma(element(0, n, count), first,
+                  fma(element(1, n, count), second, row.load(lane, count)));
       row.store(lane, gain() == 1 ? x : x * gain());
     });
   }
 
   void basis() {
-    const Table &matrix = tables.kernel.tables[block.getVectors()];
+    bool isInverse = !action.onQuery && block.getKeyVectors() >= 0;
+    const Table &matrix =
+        tables.kernel
+            .tables[isInverse ? block.getKeyVectors() : block.getVectors()];
     int64_t n = width();
     Pointer changed = frameSlots(e, e.f32, (n + lanes - 1) / lanes * lanes);
     auto column = [&](Num d, int64_t count) {

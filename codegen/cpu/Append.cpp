@@ -100,11 +100,10 @@ KeySlot Append::slotOf(const Call &call, const Sequence &sequence,
 void Append::storeKeys(const Call &call, const TableReader &tables, Place place,
                        KeySlot to) const {
   Tensor k = call.tensor(TORSOR_AT_K, elementOf(op.getK()));
-  Tensor v = call.tensor(TORSOR_AT_V, elementOf(op.getV()));
   Tensor keys = stream(call, 0, elementOf(op.getKCache()));
-  Tensor values = stream(call, 1, elementOf(op.getVCache()));
   e.loop(0, call.groups, 1, [&](Num group) {
     place.group = group;
+    place.head = group * (call.heads / call.groups);
     Nums slots = emitSlots(op.getColumns(), tables, place, true, true);
     auto from = [&](const Tensor &t) {
       return t.data + (place.row * t.stride(0) + group * t.stride(1) +
@@ -118,6 +117,10 @@ void Append::storeKeys(const Call &call, const TableReader &tables, Place place,
     RowLanes around = keyLanes(op);
     Action act = {blocks, false, widthOf(op.getK()), time, Num(), &around};
     emitAction(e, lanes, act, tables, place, from(k), into(keys));
+    if (op.getValueInKey())
+      return;
+    Tensor v = call.tensor(TORSOR_AT_V, elementOf(op.getV()));
+    Tensor values = stream(call, 1, elementOf(op.getVCache()));
     Action copy = {{}, false, widthOf(op.getV()), time, Num()};
     emitAction(e, lanes, copy, tables, place, from(v), into(values));
   });
@@ -141,7 +144,7 @@ void Append::storeStreams(const Call &call, const TableReader &tables,
   InterfaceOp interface = kernel.scheme->interface;
   for (auto [n, attr] : llvm::enumerate(interface.getStreams())) {
     auto field = cast<FieldAttr>(attr);
-    if (n < 2)
+    if (n < (AppendOp(op).getValueInKey() ? 1 : 2))
       continue;
     Type element = field.getType().isInteger(1) ? e.i8 : field.getType();
     Tensor stored = stream(call, n, element);

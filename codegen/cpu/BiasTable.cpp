@@ -6,6 +6,9 @@ using namespace mlir;
 
 namespace torsor {
 
+/// Entries of an item: a multiple of every vector's lanes.
+static constexpr int64_t stretchEntries = 512;
+
 BiasTable::BiasTable(Emitter &e, AttentionOp op, const TileLayout &layout)
     : e(e), op(op), layout(layout),
       present(!op.getToeplitz().empty() && !op.getInit().empty() &&
@@ -21,8 +24,8 @@ Num BiasTable::bytes(const Call &call, const Sequence &sequence) const {
   return present ? entries(sequence) * call.heads * 4 : e.index(0);
 }
 
-Num BiasTable::items(const Call &call) const {
-  return present ? call.heads : e.index(0);
+Num BiasTable::items(const Call &call, const Sequence &sequence) const {
+  return present ? ceilDiv(entries(sequence), stretchEntries) : e.index(0);
 }
 
 Num BiasTable::holds(const Indices &indices) const {
@@ -30,22 +33,25 @@ Num BiasTable::holds(const Indices &indices) const {
 }
 
 void BiasTable::fill(const TileContext &c, const Indices &indices,
-                     Pointer table, Num head) const {
+                     Pointer table, Num stretch) const {
   e.when(holds(indices), [&] {
     const Sequence &sequence = c.place.sequence;
-    Place place = c.place;
-    place.head = head;
     int64_t lanes = c.lanes();
-    Num count = entries(sequence);
+    Num count = entries(sequence), begin = stretch * stretchEntries;
     // Age of the first entry: the last query and the first key.
     Num oldest =
         sequence.queryIndex + sequence.queryLength - 1 - sequence.keyIndex;
-    Pointer row = table + head * count;
-    e.loop(0, count, lanes, [&](Num at) {
+    e.loop(begin, min(begin + stretchEntries, count), lanes, [&](Num at) {
       Num ages = e.splat(oldest - at, lanes) - e.iota(e.i64, lanes);
-      Nums arguments = {ages, head, sequence.batchNumber, sequence.total};
-      Num start = cloneRegion(op.getToeplitz(), arguments, c.tables, place)[0];
-      row.store(at, start.isVector() ? start : e.splat(start, lanes));
+      e.loop(0, c.tables.call.heads, 1, [&](Num head) {
+        Place place = c.place;
+        place.head = head;
+        Nums arguments = {ages, head, sequence.batchNumber, sequence.total};
+        Num start =
+            cloneRegion(op.getToeplitz(), arguments, c.tables, place)[0];
+        (table + head * count)
+            .store(at, start.isVector() ? start : e.splat(start, lanes));
+      });
     });
   });
 }

@@ -18,12 +18,14 @@ public:
   BiasTable(Emitter &e, AttentionOp op, const TileLayout &layout);
 
   bool exists() const { return present; }
-  /// Bytes of a sequence's table, and the items that fill it: one a head.
+  /// Bytes of a sequence's table, and the items that fill it: one a stretch of
+  /// ages.
   Num bytes(const Call &call, const Sequence &sequence) const;
-  Num items(const Call &call) const;
-  /// Fills the row of head `head`.
+  Num items(const Call &call, const Sequence &sequence) const;
+  /// Fills stretch `stretch` of every head's row: what is the same for all
+  /// heads is computed once.
   void fill(const TileContext &c, const Indices &indices, Pointer table,
-            Num head) const;
+            Num stretch) const;
   /// Lets the tiles of `c` read it.
   void place(TileContext &c, const Indices &indices, Pointer table) const;
 

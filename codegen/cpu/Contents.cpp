@@ -158,37 +158,38 @@ SmallVector<ProductTable, 2> productTables(AttentionOp op) {
 
 void emitProducts(const TableReader &tables, const Place &place,
                   const ProductTable &product, const Contents &contents,
-                  Pointer to) {
+                  int64_t rows, Num first, Num end, Pointer to) {
   Emitter &e = tables.e;
-  int64_t lanes = tables.kernel.target->lanes;
+  int64_t lanes = tables.kernel.target->lanes, width = contents.width;
   const Table &table = *tables.kernel.find(product.table);
-  int64_t vectors = product.padded / lanes;
   // As many sums at once as the latency of one addition asks for.
-  auto piece = [&](Num first, int64_t count) {
-    Nums start(count, e.constant(e.vec(lanes, e.f32), 0.0));
+  auto piece = [&](Num vector, int64_t count) {
+    Num at = vector * lanes;
+    Nums start(rows * count, e.constant(e.vec(lanes, e.f32), 0.0));
     Nums sums = e.loop(
-        0, e.index(contents.width), 1, start,
-        [&](Num d, ArrayRef<Num> carried) -> Nums {
-          Num x = e.splat(e.convert(contents.row.load(d), e.f32), lanes);
-          Nums next;
+        0, e.index(width), 1, start, [&](Num d, ArrayRef<Num> carried) -> Nums {
+          Nums next(carried), loaded;
+          Num row = d * product.padded + at;
           for (int64_t v = 0; v < count; ++v)
-            next.push_back(
-                fma(x,
-                    tables.rates(table, place,
-                                 d * product.padded + first + v * lanes, lanes),
-                    carried[v]));
+            loaded.push_back(
+                tables.rates(table, place, row + v * lanes, lanes));
+          for (int64_t r = 0; r < rows; ++r) {
+            Num x = e.convert(contents.row.load(d + r * width), e.f32);
+            x = e.splat(x, lanes);
+            for (int64_t v = 0; v < count; ++v)
+              next[r * count + v] = fma(x, loaded[v], carried[r * count + v]);
+          }
           return next;
         });
-    for (int64_t v = 0; v < count; ++v)
-      to.store(first + v * lanes, sums[v]);
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t v = 0; v < count; ++v)
+        to.store(at + (r * product.padded + v * lanes), sums[r * count + v]);
   };
-  constexpr int64_t most = 8;
-  int64_t whole = vectors / most * most;
-  if (whole)
-    e.loop(0, e.index(whole * lanes), most * lanes,
-           [&](Num first) { piece(first, most); });
-  if (whole < vectors)
-    piece(e.index(whole * lanes), vectors - whole);
+  int64_t most = std::clamp<int64_t>(12 / rows, 1, 8);
+  Num whole = first + alignDown(end - first, most);
+  e.loop(first, whole, most, [&](Num vector) { piece(vector, most); });
+  if (most > 1)
+    e.loop(whole, end, 1, [&](Num vector) { piece(vector, 1); });
 }
 
 Num emitPick(Emitter &e, Pointer from, Num index, int64_t count, int64_t lanes,

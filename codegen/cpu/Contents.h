@@ -56,10 +56,13 @@ struct ProductTable {
 /// The tables whose products a kernel tabulates.
 llvm::SmallVector<ProductTable, 2> productTables(AttentionOp op);
 
-/// Writes the products of a vector with all rows of a table by lanes.
+/// Writes the products of `rows` vectors, which lie one behind the other at
+/// `contents`, with the rows of a table by lanes, from its vector `first` to
+/// before `end`. The products of a vector lie `padded` behind those of the one
+/// before.
 void emitProducts(const TableReader &tables, const Place &place,
                   const ProductTable &product, const Contents &contents,
-                  Pointer to);
+                  int64_t rows, Num first, Num end, Pointer to);
 
 /// Elements at `index` (a scalar or a vector of `lanes`) of `from`, the lane's
 /// own row `stride` elements further on; indices lie in 0 ... count - 1 or are

@@ -3,96 +3,16 @@
 #include "codegen/cpu/Decode.h"
 
 #include "codegen/cpu/ActSteps.h"
-#include "codegen/cpu/DecodeChunk.h"
+#include "codegen/cpu/DecodeKernel.h"
 #include "codegen/cpu/DecodePairs.h"
 #include "codegen/cpu/Exp.h"
-#include "codegen/cpu/Phases.h"
-#include "codegen/cpu/QueryRows.h"
+#include "codegen/cpu/KeySlots.h"
 #include "codegen/cpu/ValueRows.h"
 #include "runtime/torsor_kernel.h"
 
 using namespace mlir;
 
 namespace torsor {
-
-namespace {
-
-class Decode {
-public:
-  Decode(Emitter &e, const Kernel &kernel, AttentionOp op,
-         ArrayRef<BlockAttr> blocks)
-      : e(e), kernel(kernel), op(op), blocks(blocks),
-        layout(op, *kernel.target), scratchAt(layout),
-        tile(*kernel.target, std::max(bytesOf(op.getK()), bytesOf(op.getV()))) {
-  }
-
-  PlanEntry plan(const Call &call) const;
-  void partial(const Call &call, Num begin, Num end, Pointer scratch) const;
-  void combine(const Call &call, Num begin, Num end, Pointer scratch) const;
-
-private:
-  static int64_t bytesOf(Value memref) {
-    return widthOf(memref) * elementOf(memref).getIntOrFloatBitWidth() / 8;
-  }
-  // A partial result: maximum, sum, then the columns.
-  int64_t recordWidth() const { return layout.valueWidth() + layout.lanes; }
-  Num rowsOf(const Call &call, const Sequence &sequence) const {
-    return sequence.queryLength * layout.headsPerRun(call);
-  }
-  Num blocksOf(const Call &call, const Sequence &sequence) const {
-    // What fades is taken from the query: a block holds rows of one.
-    if (layout.anchors)
-      return sequence.queryLength *
-             ceilDiv(layout.headsPerRun(call), layout.rows);
-    return ceilDiv(rowsOf(call, sequence), layout.rows);
-  }
-  Range tilesOf(const Sequence &sequence, const Indices &indices) const {
-    Range hull = emitSequenceHull(e, op.getVisible(), sequence, indices);
-    return {hull.begin / layout.keys, ceilDiv(hull.end, layout.keys)};
-  }
-  Num splitsOf(const Sequence &sequence) const {
-    return ceilDiv(sequence.keyLength, layout.keys);
-  }
-  Num itemsOf(const Call &call, const Sequence &sequence,
-              const Indices &indices) const {
-    Range tiles = tilesOf(sequence, indices);
-    return (tiles.end - tiles.begin) * blocksOf(call, sequence) *
-           layout.runs(call);
-  }
-  Num bytesOf(const Call &call, const Sequence &sequence) const {
-    return alignUp(rowsOf(call, sequence) * layout.runs(call) *
-                       splitsOf(sequence) * (recordWidth() * 4),
-                   64);
-  }
-  /// The record of a row and a split.
-  Pointer record(const Call &call, const Sequence &sequence, Num base,
-                 Num group, Num row, Num split) const {
-    Num number =
-        (group * rowsOf(call, sequence) + row) * splitsOf(sequence) + split;
-    return call.workspace.bytes(preparedBytes(e, kernel, call) + base)
-               .as(e.f32) +
-           number * recordWidth();
-  }
-  RowBlock rowsOfBlock(const Call &call, const Sequence &sequence,
-                       Num number) const;
-  TileContext context(const TableReader &tables, const Sequence &sequence,
-                      Num group, Pointer scratch) const;
-  void emitBlock(const Call &call, const TileContext &c, const Indices &indices,
-                 RowBlock block, Num number, Pointer scratch) const;
-  void emitChunk(const TileContext &c, const DecodeSplit &split,
-                 const TileSide &queries, ArrayRef<Range> full, Num rows,
-                 Num at) const;
-  void emitRow(const Call &call, const TileContext &c, const Indices &indices,
-               Range tiles, Num base, Num group, Num row) const;
-
-  Emitter &e;
-  const Kernel &kernel;
-  mutable AttentionOp op;
-  ArrayRef<BlockAttr> blocks;
-  TileLayout layout;
-  DecodeScratch scratchAt;
-  DecodeTile tile;
-};
 
 PlanEntry Decode::plan(const Call &call) const {
   TableReader tables(e, kernel, call);
@@ -116,8 +36,10 @@ PlanEntry Decode::plan(const Call &call) const {
                                         double(bytes * both),
                        carried[5] + rows * double(bytes * layout.value)};
              });
-  return {
-      {sums[0], sums[1]}, sums[2], scratchAt.bytes, sums[3], sums[4], sums[5]};
+  SmallVector<Num, 4> items = {sums[0], sums[1]};
+  if (layout.paths)
+    items.insert(items.begin(), sums[0]);
+  return {items, sums[2], scratchAt.bytes, sums[3], sums[4], sums[5]};
 }
 
 TileContext Decode::context(const TableReader &tables, const Sequence &sequence,
@@ -131,6 +53,8 @@ TileContext Decode::context(const TableReader &tables, const Sequence &sequence,
   c.queryStride = scratchAt.queryWidth;
   c.queries = scratch.bytes(scratchAt.queries).as(e.f32);
   c.keyIndices = scratch.bytes(scratchAt.keyIndices).as(e.i32);
+  c.slotStride = e.index(decodeChunk);
+  c.slotsByRow = true;
   for (auto [n, slot] : llvm::enumerate(layout.columnSlots))
     c.columnSlots.push_back(
         scratch.bytes(scratchAt.slots + int64_t(n) * scratchAt.slotBytes)
@@ -151,8 +75,10 @@ RowBlock Decode::rowsOfBlock(const Call &call, const Sequence &sequence,
           heads};
 }
 
-void Decode::partial(const Call &call, Num begin, Num end,
-                     Pointer scratch) const {
+void Decode::forBlocks(const Call &call, Num begin, Num end, Pointer scratch,
+                       function_ref<void(const TileContext &, const Indices &,
+                                         RowBlock, Range, Num, Num)>
+                           body) const {
   TableReader tables(e, kernel, call);
   Indices indices = Indices::read(e, call, tables, op.getByPosition());
   walkItems(
@@ -165,14 +91,53 @@ void Decode::partial(const Call &call, Num begin, Num end,
         Range tiles = tilesOf(sequence, indices);
         Num splits = tiles.end - tiles.begin;
         Num perGroup = blocksOf(call, sequence) * splits;
-        Num split = tiles.begin + item % splits;
         RowBlock block = rowsOfBlock(call, sequence, item % perGroup / splits);
-        Num first = block.first;
-        Num run = item / perGroup;
-        TileContext c = context(tables, sequence, run, scratch);
-        emitBlock(call, c, indices, block, split, scratch);
+        TileContext c = context(tables, sequence, item / perGroup, scratch);
+        body(c, indices, block, {tiles.begin + item % splits, tiles.end},
+             item / perGroup, base);
+      });
+}
+
+void Decode::totals(const Call &call, Num begin, Num end,
+                    Pointer scratch) const {
+  forBlocks(call, begin, end, scratch,
+            [&](const TileContext &c, const Indices &indices, RowBlock block,
+                Range splits, Num run, Num base) {
+              emitBlock(call, c, indices, block, splits.begin,
+                        /*isTotal=*/true, scratch);
+              e.loop(0, block.count, 1, [&](Num row) {
+                Pointer to = pathTotals(call, c.place.sequence, base, run,
+                                        block.first + row, splits.begin);
+                for (int64_t n = 0; n < layout.paths; ++n)
+                  to.store(n, c.pathSums.load(row + n * layout.rows));
+              });
+            });
+}
+
+void Decode::partial(const Call &call, Num begin, Num end,
+                     Pointer scratch) const {
+  forBlocks(
+      call, begin, end, scratch,
+      [&](const TileContext &c, const Indices &indices, RowBlock block,
+          Range splits, Num run, Num base) {
+        const Sequence &sequence = c.place.sequence;
+        auto carry = [&] { // the sums of the splits behind
+          e.loop(0, block.count, 1, [&](Num row) {
+            e.loop(splits.begin + 1, splits.end, 1, [&](Num split) {
+              Pointer from = pathTotals(call, sequence, base, run,
+                                        block.first + row, split);
+              for (int64_t n = 0; n < layout.paths; ++n) {
+                Pointer to = c.pathSums + (row + n * layout.rows);
+                to.store(0, to.load(0) + from.load(n));
+              }
+            });
+          });
+        };
+        emitBlock(call, c, indices, block, splits.begin, /*isTotal=*/false,
+                  scratch, carry);
         e.loop(0, block.count, 1, [&](Num row) {
-          Pointer to = record(call, sequence, base, run, first + row, split);
+          Pointer to = record(call, sequence, base, run, block.first + row,
+                              splits.begin);
           to.store(0, c.maxima.load(row));
           to.store(1, e.sum(c.rowSum.load(row * layout.lanes, layout.lanes)));
           e.loop(0, e.index(layout.valueWidth()), layout.lanes, [&](Num at) {
@@ -186,10 +151,11 @@ void Decode::partial(const Call &call, Num begin, Num end,
 
 void Decode::emitBlock(const Call &call, const TileContext &c,
                        const Indices &indices, RowBlock block, Num number,
-                       Pointer scratch) const {
+                       bool isTotal, Pointer scratch,
+                       function_ref<void()> carry) const {
   Tensor q = call.tensor(TORSOR_AT_Q, elementOf(op.getQ()));
   Tensor k = call.tensor(TORSOR_AT_K, elementOf(op.getK()));
-  Tensor v = call.tensor(TORSOR_AT_V, elementOf(op.getV()));
+  Tensor v = valuesOf(call, op);
   Num used = alignUp(block.count, std::lcm(decodeRows, layout.lanes));
   if (scratchAt.queryWidth != layout.head)
     e.fill(c.queries,
@@ -229,11 +195,18 @@ void Decode::emitBlock(const Call &call, const TileContext &c,
                     scratchAt.queryWidth,
                     layout.head / layout.lanes * layout.lanes, layout.lanes,
                     /*back=*/false);
+  if (layout.paths && carry)
+    carry();
   e.when(begin < end, [&] {
     split.emitAddresses(c);
+    Num last = begin + alignDown(end - begin - 1, decodeChunk);
     e.loop(begin, end, decodeChunk, [&](Num at) {
-      emitChunk(c, split, queries, full, block.count, at);
+      if (layout.paths) // from the last key down
+        at = begin + (last - at);
+      emitChunk(c, split, queries, full, block.count, isTotal, at);
     });
+    if (isTotal)
+      return;
     split.emitInOrder(c, block.count);
     emitValueRows(c, block.count);
   });
@@ -241,7 +214,7 @@ void Decode::emitBlock(const Call &call, const TileContext &c,
 
 void Decode::emitChunk(const TileContext &c, const DecodeSplit &split,
                        const TileSide &queries, ArrayRef<Range> full, Num rows,
-                       Num at) const {
+                       bool isTotal, Num at) const {
   Num count = min(split.end - at, decodeChunk);
   TileContext inChunk = c;
   inChunk.firstKey = at;
@@ -254,6 +227,8 @@ void Decode::emitChunk(const TileContext &c, const DecodeSplit &split,
     Num partial = (allSeen & (count % layout.lanes == 0)) ^ 1;
     if (op.getTile().empty())
       e.when(chunk.needsColumns(partial), [&] { chunk.emitColumns(); });
+    if (isTotal)
+      return chunk.emitPathTotals();
     chunk.emitScores(partial);
     chunk.emitWeights();
     chunk.emitOutputs();
@@ -317,8 +292,6 @@ void Decode::emitRow(const Call &call, const TileContext &c,
                 call.tensor(TORSOR_AT_LSE, e.f32));
 }
 
-} // namespace
-
 FailureOr<OperationInfo> emitDecode(Emitter &e, const Kernel &kernel,
                                     AttentionOp op) {
   auto blocks = readAttention(op);
@@ -333,12 +306,20 @@ FailureOr<OperationInfo> emitDecode(Emitter &e, const Kernel &kernel,
   auto combine = [&](const Call &call, Num begin, Num end, Pointer scratch) {
     decode.combine(call, begin, end, scratch);
   };
-  emitRunFunction(e, kernel, {partial, combine});
+  auto totals = [&](const Call &call, Num begin, Num end, Pointer scratch) {
+    decode.totals(call, begin, end, scratch);
+  };
+  SmallVector<PhaseBody> phases = {partial, combine};
+  if (decode.sumsPaths())
+    phases.insert(phases.begin(), totals);
+  emitRunFunction(e, kernel, phases);
   OperationInfo info;
   info.op = TORSOR_DECODE;
   // A part of the keys knows no running sum of the whole.
-  info.flags = (kernel.scans.empty() ? TORSOR_CAN_PARTIAL : 0) |
-               TORSOR_CAN_LSE | TORSOR_CAN_PAGED | TORSOR_CAN_RING;
+  bool parts = !decode.sumsPaths() && kernel.scans.empty();
+  info.flags = (parts ? TORSOR_CAN_PARTIAL : 0) |
+               (decode.sumsPaths() ? TORSOR_NEEDS_ORDER : 0) | TORSOR_CAN_LSE |
+               TORSOR_CAN_PAGED | TORSOR_CAN_RING;
   return info;
 }
 

@@ -76,8 +76,14 @@ void DecodeSplit::emitActedValues(const TileContext &c) const {
     Num n = number - begin;
     Pointer from = {values.load(n), v.data.element};
     Pointer to = scratch.bytes(at.actedValues).as(e.f32) + n * c.layout.value;
-    emitValueAction(e, c.lanes(), valueBlocks, c.layout.value, time, c.tables,
-                    place, false, from, to);
+    auto act = [&](ArrayRef<BlockAttr> blocks) {
+      emitValueAction(e, c.lanes(), blocks, c.layout.value, time, c.tables,
+                      place, false, from, to);
+    };
+    if (op.getValuesActed()) // lanes of a key that may lie acted on
+      e.when(isActed, [&] { act({}); }, [&] { act(valueBlocks); });
+    else
+      act(valueBlocks);
     values.store(n, to.base);
   });
 }
@@ -104,25 +110,33 @@ SmallVector<Bounds> DecodeChunk::emitColumns() const {
       0, alignUp(count, c.lanes()), 1, start,
       [&](Num number, ArrayRef<Num> carried) -> Nums {
         Place at = place(number);
-        Nums slots = {at.index};
         Contents contents;
         if (c.layout.readsKeys)
           contents =
               emitKeyVector(c, keyLanes(op), at,
                             split.keyRow(inSplit(min(number, count - 1))),
                             number, split.isActed);
-        slots.append(
-            emitSlots(op.getColumns(), c.tables, at, true, false, contents));
         c.keyIndices.store(number, e.convert(at.index, e.i32));
-        for (auto [n, slot] : llvm::enumerate(ArrayRef(slots).drop_front()))
-          storeSlot(e, c.columnSlots[n], number, slot);
-        Nums next;
-        for (size_t n = 0; n < bounded.size(); ++n) {
-          Bounds bounds =
-              Bounds{carried[2 * n], carried[2 * n + 1]}.with(slots[n]);
-          next.append({bounds.low, bounds.high});
-        }
-        return next;
+        auto evaluate = [&](Num row, ArrayRef<Num> before) -> Nums {
+          if (c.layout.slotsByHead)
+            at.head = c.rowHeads.load(row);
+          Nums slots = {at.index};
+          slots.append(
+              emitSlots(op.getColumns(), c.tables, at, true, false, contents));
+          Num to = c.layout.slotsByHead ? row * c.slotStride + number : number;
+          for (auto [n, slot] : llvm::enumerate(ArrayRef(slots).drop_front()))
+            storeSlot(e, c.columnSlots[n], to, slot);
+          Nums next;
+          for (size_t n = 0; n < bounded.size(); ++n) {
+            Bounds bounds =
+                Bounds{before[2 * n], before[2 * n + 1]}.with(slots[n]);
+            next.append({bounds.low, bounds.high});
+          }
+          return next;
+        };
+        if (!c.layout.slotsByHead)
+          return evaluate(e.index(0), carried);
+        return e.loop(0, rows, 1, carried, evaluate);
       });
   SmallVector<Bounds> bounds;
   for (size_t n = 0; n < ends.size(); n += 2)
@@ -138,8 +152,15 @@ Num DecodeChunk::needsColumns(Num partial) const {
   return split.blocks.empty() ? partial : partial | (split.isActed ^ 1);
 }
 
-void DecodeChunk::emitActedKeys(ArrayRef<BlockAttr> blocks) const {
+KeyRows DecodeChunk::cachedRows() const {
+  Pointer list = split.scratch.bytes(split.at.keyRows).as(c.e.pointer);
+  return {list + inSplit(c.e.index(0)), split.k.data.element};
+}
+
+void DecodeChunk::emitActedKeys(ArrayRef<BlockAttr> blocks,
+                                const KeyRows &acted) const {
   Emitter &e = c.e;
+  Pointer keys = split.scratch.bytes(split.at.keys).as(e.f32);
   e.loop(0, count, 1, [&](Num number) {
     auto time = [&](int64_t slot) {
       return loadSlot(e, c.columnSlots[slot], number, 1,
@@ -152,25 +173,38 @@ void DecodeChunk::emitActedKeys(ArrayRef<BlockAttr> blocks) const {
     };
     action.anchor = anchor;
     emitAction(e, c.lanes(), action, c.tables, place(number),
-               split.keyRow(inSplit(number)),
-               split.scratch.bytes(split.at.keys).as(e.f32) +
-                   number * c.layout.head);
+               split.keyRow(inSplit(number)), keys + number * c.layout.head);
+  });
+  e.loop(0, alignUp(count, c.lanes()), 1, [&](Num number) {
+    Num at = min(number, count - 1);
+    acted.list.store(number, (keys + at * c.layout.head).base);
   });
 }
 
 void DecodeChunk::emitForm(int64_t query, int64_t key) const {
+  Emitter &e = c.e;
   ArrayRef<BlockAttr> blocks = c.layout.forms.keys[key];
   TileContext inForm = c;
-  inForm.queries = c.queryRow(query, c.e.index(0));
+  inForm.queries = c.queryRow(query, e.index(0));
   DecodeChunk chunk = {inForm, split, rows, first, count};
+  KeyRows cached = cachedRows();
   if (blocks.empty() && keyLanes(c.op).isEmpty())
-    return chunk.emitProducts(true);
-  c.e.when(
-      split.isActed, [&] { chunk.emitProducts(true); },
-      [&] {
-        chunk.emitActedKeys(blocks);
-        chunk.emitProducts(false);
-      });
+    return chunk.emitProducts(cached);
+  KeyRows acted = {frameSlots(e, e.pointer, decodeChunk), e.f32};
+  auto act = [&] { chunk.emitActedKeys(blocks, acted); };
+  if (cached.element != acted.element) {
+    e.when(
+        split.isActed, [&] { chunk.emitProducts(cached); },
+        [&] {
+          act();
+          chunk.emitProducts(acted);
+        });
+    return;
+  }
+  // The products are much code: one copy does for both.
+  e.when(split.isActed ^ 1, act);
+  Num list = select(split.isActed, cached.list.base, acted.list.base);
+  chunk.emitProducts({e.at(list, e.pointer), e.f32});
 }
 
 /// Least and greatest branch of the chunk's pairs.
@@ -231,63 +265,19 @@ void DecodeChunk::emitBranches() const {
   });
 }
 
-void DecodeChunk::emitScores(Num partial) const {
-  Emitter &e = c.e;
-  AttentionOp op = c.op;
+void DecodeChunk::emitAllForms() const {
   if (c.layout.forms.isOne())
     emitForm(0, 0);
   else
     emitBranches();
+}
+
+void DecodeChunk::emitScores(Num partial) const {
+  AttentionOp op = c.op;
+  emitAllForms();
   if (!op.getInit().empty() || !op.getLogit().empty())
     return emitBiases(partial);
-  e.when(partial, [&] { emitMask(); });
-}
-
-/// Hides what the row does not see among the keys key … key + lanes - 1.
-void DecodeChunk::maskScores(Num row, Num key, Num &score) const {
-  Emitter &e = c.e;
-  AttentionOp op = c.op;
-  int64_t lanes = c.lanes();
-  Num hidden = e.constant(e.vec(lanes, e.f32), hiddenScore);
-  Num number = e.splat(e.convert(key, e.i32), lanes) + e.iota(e.i32, lanes);
-  Num seen =
-      (number < e.convert(count, e.i32)) & (c.keyIndices.load(key, lanes) >= 0);
-  if (!op.getMask().empty())
-    seen = seen & emitPair(c, op.getMask(), row, key);
-  score = select(seen, score, hidden);
-}
-
-void DecodeChunk::emitMask() const {
-  c.e.loop(0, rows, 1, [&](Num row) {
-    c.e.loop(0, count, c.lanes(), [&](Num key) {
-      Num at = row * decodeChunk + key;
-      Num score = c.scores.load(at, c.lanes());
-      maskScores(row, key, score);
-      c.scores.store(at, score);
-    });
-  });
-}
-
-void DecodeChunk::emitBiases(Num partial) const {
-  Emitter &e = c.e;
-  AttentionOp op = c.op;
-  e.loop(0, rows, 1, [&](Num row) {
-    e.loop(0, count, c.lanes(), [&](Num key) {
-      Num at = row * decodeChunk + key;
-      Num score = c.scores.load(at, c.lanes()) + emitStart(c, row, key);
-      if (!op.getLogit().empty())
-        score = emitPair(c, op.getLogit(), row, key, score);
-      score = e.choose(
-          partial,
-          [&]() -> Nums {
-            Num masked = score;
-            maskScores(row, key, masked);
-            return {masked};
-          },
-          [&]() -> Nums { return {score}; })[0];
-      c.scores.store(at, score);
-    });
-  });
+  c.e.when(partial, [&] { emitMask(); });
 }
 
 /// The greatest lane of a vector without NaN.

@@ -48,6 +48,15 @@ private:
   }
 };
 
+/// Where the rows of a chunk's keys lie: `list` holds an address for each, up
+/// to whole vectors of keys.
+struct KeyRows {
+  Pointer list;
+  mlir::Type element;
+
+  Pointer row(Num number) const { return {list.load(number), element}; }
+};
+
 /// A chunk: the keys first … first + count - 1 of the run. Slots and indices of
 /// `c` are those of the chunk, by number within it.
 struct DecodeChunk {
@@ -62,6 +71,8 @@ struct DecodeChunk {
   Num needsColumns(Num partial) const;
   /// Scores of all rows, with `partial` also masked.
   void emitScores(Num partial) const;
+  /// Adds the terms of path sums of all keys to c.pathSums.
+  void emitPathTotals() const;
   /// Maxima, alphas, weights and row sums.
   void emitWeights() const;
   /// outputs = alpha * outputs + weights * values.
@@ -71,17 +82,26 @@ private:
   Place place(Num number) const;
   /// Number within the split of key `number` of the chunk.
   Num inSplit(Num number) const { return first - split.begin + number; }
-  /// Acts on the chunk's keys with these blocks.
-  void emitActedKeys(llvm::ArrayRef<BlockAttr> blocks) const;
+  /// The rows as they lie in the cache.
+  KeyRows cachedRows() const;
+  /// Acts on the chunk's keys with these blocks; where the rows then lie goes
+  /// to `rows`.
+  void emitActedKeys(llvm::ArrayRef<BlockAttr> blocks,
+                     const KeyRows &rows) const;
   /// Products of rows and keys in one form of each.
   void emitForm(int64_t query, int64_t key) const;
   /// Products of pairs in branches, each in its own.
   void emitBranches() const;
+  /// Products of all pairs.
+  void emitAllForms() const;
   llvm::SmallVector<Num, 2> branchBounds() const;
-  void emitDots(Num firstRow, int64_t rowCount, Num block, bool acted) const;
-  void emitProducts(bool acted) const;
+  void emitDots(Num firstRow, int64_t rowCount, Num block,
+                const KeyRows &keys) const;
+  void emitProducts(const KeyRows &keys) const;
   void emitMask() const;
   void emitBiases(Num partial) const;
+  Num isSeen(Num row, Num key) const;
+  /// Hides what the row does not see.
   void maskScores(Num row, Num key, Num &score) const;
 
   /// Asks for lines of the next chunk's rows of k and v, each in the order of

@@ -23,7 +23,10 @@ void DecodeChunk::emitAsk(Num number, int64_t keys, bool inValues, Num piece,
     return;
   Emitter &e = c.e;
   int64_t half = inValues ? decodeChunk / 2 : 0;
+  AttentionOp op = c.op;
   for (bool isValue : {false, true}) {
+    if (isValue && op.getValueLow()) // lines of the key
+      continue;
     int64_t lines = isValue ? linesOf(c.layout.value, split.v.data.element)
                             : linesOf(c.layout.head, split.k.data.element);
     // Counted over the rows of the next chunk, one behind the other.
@@ -63,7 +66,7 @@ static Num sumAcross(Emitter &e, Nums vectors) {
 
 /// Products of `rowCount` rows with the keys of `block`, a vector of keys.
 void DecodeChunk::emitDots(Num firstRow, int64_t rowCount, Num block,
-                           bool acted) const {
+                           const KeyRows &keyRows) const {
   Emitter &e = c.e;
   const DecodeScratch &at = split.at;
   int64_t lanes = c.lanes(), head = c.layout.head;
@@ -76,12 +79,8 @@ void DecodeChunk::emitDots(Num firstRow, int64_t rowCount, Num block,
     e.when(firstRow == 0,
            [&] { emitAsk(block + n, keys, false, e.index(0), 1); });
     SmallVector<Pointer> rows;
-    for (int64_t k = 0; k < keys; ++k) {
-      Num number = block + n + k;
-      rows.push_back(acted ? split.keyRow(inSplit(number))
-                           : split.scratch.bytes(at.keys).as(e.f32) +
-                                 min(number, count - 1) * head);
-    }
+    for (int64_t k = 0; k < keys; ++k)
+      rows.push_back(keyRows.row(block + n + k));
     auto add = [&](Num d, ArrayRef<Num> loaded, Nums &totals) {
       for (int64_t r = 0; r < rowCount; ++r) {
         Num query = queries.load(d + r * at.queryWidth, lanes);
@@ -127,19 +126,18 @@ void DecodeChunk::emitDots(Num firstRow, int64_t rowCount, Num block,
   }
 }
 
-void DecodeChunk::emitProducts(bool acted) const {
+void DecodeChunk::emitProducts(const KeyRows &keys) const {
   Emitter &e = c.e;
   e.loop(0, count, c.lanes(), [&](Num block) {
-    Num left = e.loop(0, rows - (decodeRows - 1), decodeRows, {e.index(0)},
+    // Three rows are taken as four: the fourth is there, and nobody reads it.
+    Num left = e.loop(0, rows - (decodeRows - 2), decodeRows, {e.index(0)},
                       [&](Num row, ArrayRef<Num>) -> Nums {
-                        emitDots(row, decodeRows, block, acted);
+                        emitDots(row, decodeRows, block, keys);
                         return {row + decodeRows};
                       })[0];
-    // Those that are left; the fourth of three is there, and nobody reads it.
     Num rest = rows - left;
-    e.when(rest == 1, [&] { emitDots(left, 1, block, acted); });
-    e.when(rest == 2, [&] { emitDots(left, 2, block, acted); });
-    e.when(rest == 3, [&] { emitDots(left, decodeRows, block, acted); });
+    e.when(rest == 1, [&] { emitDots(left, 1, block, keys); });
+    e.when(rest == 2, [&] { emitDots(left, 2, block, keys); });
   });
 }
 

@@ -66,7 +66,8 @@ DecodeScratch::DecodeScratch(const TileLayout &layout)
   keyRows = take(rowCount * 8);
   valueRows = take(rowCount * 8);
   keyIndices = take(decodeChunk * 4);
-  slotBytes = decodeChunk * 8;
+  // Each row has its own, as it has a head.
+  slotBytes = decodeChunk * 8 * (layout.slotsByHead ? layout.rows : 1);
   slots = take(slotBytes * layout.columnSlots.size());
   bytes = next;
 }

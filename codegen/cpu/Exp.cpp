@@ -63,15 +63,6 @@ Num emitExp2(Emitter &e, const Target &target, Num x) {
   return emitExp2(e, target, Nums{x})[0];
 }
 
-Num emitFullExp2(Emitter &e, const Target &target, Num x) {
-  // Two factors of half the exponent each, so that neither leaves its range.
-  x = max(e.constant(x.type(), -252.0), x);
-  x = min(e.constant(x.type(), 252.0), x);
-  Num whole = e.rint(x);
-  Num p = polynomials(e, {x - whole})[0];
-  Num low = e.convert(whole, e.i32) >> 1, high = e.convert(whole, e.i32) - low;
-  auto power = [&](Num n) { return e.bitcast((n + 127) << 23, e.f32); };
-  return p * power(low) * power(high);
-}
+Num emitExp2Rest(Emitter &e, Num x) { return polynomials(e, {x})[0]; }
 
 } // namespace torsor

@@ -15,8 +15,8 @@ Num emitExp2(Emitter &e, const Target &target, Num x);
 /// The same of several vectors, step by step over all of them.
 Nums emitExp2(Emitter &e, const Target &target, Nums x);
 
-/// 2^x for every x, inf above 128: the same with the upper end clamped.
-Num emitFullExp2(Emitter &e, const Target &target, Num x);
+/// 2^x for |x| <= 1/2, relative error below 2e-7. NaN stays NaN.
+Num emitExp2Rest(Emitter &e, Num x);
 
 } // namespace torsor
 

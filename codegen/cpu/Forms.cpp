@@ -34,7 +34,7 @@ static Forms::Blocks onSide(AttentionOp op, ArrayAttr blocks, bool query) {
         query ? -1 : block.getT(), query ? block.getGainQ() : FloatAttr(),
         query ? FloatAttr() : block.getGainK(), block.getKeys(),
         block.getOrder(), block.getVectors(), block.getFamily(),
-        block.getMember()));
+        block.getMember(), block.getKeyVectors()));
   }
   return side;
 }
@@ -49,7 +49,7 @@ static int64_t numberOf(SmallVectorImpl<Forms::Blocks> &forms,
 }
 
 Forms::Forms(AttentionOp op) {
-  if (auto blocks = op->getAttrOfType<ArrayAttr>("value_blocks"))
+  if (auto blocks = op.getValueBlocksAttr())
     for (BlockAttr block : blocks.getAsRange<BlockAttr>())
       values.push_back(block);
   if (op.getBranches().size() <= 1) {

@@ -40,6 +40,16 @@ KeyRun keyRunAt(Emitter &e, const Call &call, const Sequence &sequence,
   return {{found[0], found[1]}, found[2]};
 }
 
+Tensor valuesOf(const Call &call, AttentionOp op) {
+  mlir::Type element =
+      llvm::cast<mlir::MemRefType>(op.getV().getType()).getElementType();
+  if (!op.getValueLow())
+    return call.tensor(TORSOR_AT_V, element);
+  Tensor lanes = call.tensor(TORSOR_AT_K, element);
+  lanes.data = lanes.data + int64_t(*op.getValueLow());
+  return lanes;
+}
+
 KeySlot locateKey(Emitter &e, const Call &call, const Sequence &sequence,
                   Num number) {
   return keyRunAt(e, call, sequence, number, number + 1).first;
@@ -48,18 +58,20 @@ KeySlot locateKey(Emitter &e, const Call &call, const Sequence &sequence,
 void forKeyRuns(Emitter &e, const Call &call, const Sequence &sequence,
                 Num begin, Num end,
                 llvm::function_ref<void(Num, const KeyRun &)> body) {
-  scf::WhileOp::create(
-      e.b, mlir::TypeRange{begin.type()}, mlir::ValueRange{begin.value},
-      [&](mlir::OpBuilder &, mlir::Location, mlir::ValueRange carried) {
-        Num isLeft = e.num(carried[0]) < end;
-        scf::ConditionOp::create(e.b, isLeft.value, carried);
-      },
-      [&](mlir::OpBuilder &, mlir::Location, mlir::ValueRange carried) {
-        Num number = e.num(carried[0]);
-        KeyRun run = keyRunAt(e, call, sequence, number, end);
-        body(number, run);
-        scf::YieldOp::create(e.b, (number + run.count).value);
-      });
+  // Filled when it stands in the function: its body may ask for the frame.
+  auto loop = scf::WhileOp::create(e.b, mlir::TypeRange{begin.type()},
+                                   mlir::ValueRange{begin.value});
+  mlir::OpBuilder::InsertionGuard guard(e.b);
+  mlir::Type type = begin.type();
+  mlir::Location loc = e.b.getLoc();
+  mlir::Block *before = e.b.createBlock(&loop.getBefore(), {}, type, loc);
+  Num isLeft = e.num(before->getArgument(0)) < end;
+  scf::ConditionOp::create(e.b, isLeft.value, before->getArguments());
+  mlir::Block *after = e.b.createBlock(&loop.getAfter(), {}, type, loc);
+  Num number = e.num(after->getArgument(0));
+  KeyRun run = keyRunAt(e, call, sequence, number, end);
+  body(number, run);
+  scf::YieldOp::create(e.b, (number + run.count).value);
 }
 
 } // namespace torsor

@@ -4,6 +4,7 @@
 #define TORSOR_CODEGEN_CPU_KEYSLOTS_H
 
 #include "codegen/cpu/Call.h"
+#include "dialect/TorsorDialect.h"
 
 namespace torsor {
 
@@ -21,6 +22,9 @@ struct KeySlot {
 ///                 else pinned + (n - pinned) mod (page - pinned)
 KeySlot locateKey(Emitter &e, const Call &call, const Sequence &sequence,
                   Num number);
+
+/// The values of an attention: v, or lanes of k.
+Tensor valuesOf(const Call &call, AttentionOp op);
 
 /// Keys that lie one behind the other, from `number` on.
 struct KeyRun {

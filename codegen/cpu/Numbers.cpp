@@ -150,8 +150,19 @@ Pointer Pointer::bytes(Operand count) const {
   return (as(base.e->i8) + count).as(element);
 }
 
+/// Without instructions for bf16 its numbers stay the integers they are in
+/// memory: a bf16 value that lives across a branch, as between a check of the
+/// address sanitizer and the store behind it, would be converted by a library
+/// call.
+static bool isMovedAsBits(const Pointer &pointer) {
+  Emitter &e = *pointer.base.e;
+  return pointer.element == e.bf16 && !e.nativeBf16;
+}
+
 Num Pointer::load(Operand index, int64_t lanes) const {
   Emitter &e = *base.e;
+  if (isMovedAsBits(*this))
+    return e.bitcast(as(e.i16).load(index, lanes), element);
   Pointer at = *this + index;
   return e.num(LLVM::LoadOp::create(e.b, e.vec(lanes, element), at.base.value,
                                     elementBytes()));
@@ -159,6 +170,8 @@ Num Pointer::load(Operand index, int64_t lanes) const {
 
 void Pointer::store(Operand index, Num value) const {
   Emitter &e = *base.e;
+  if (isMovedAsBits(*this))
+    return as(e.i16).store(index, e.bitcast(value, e.i16));
   Pointer at = *this + index;
   LLVM::StoreOp::create(e.b, value.value, at.base.value, elementBytes());
 }

@@ -104,18 +104,30 @@ Contents emitKeyVector(const TileContext &c, const RowLanes &around,
   return contents;
 }
 
-/// Keeps the vector of key `slot` of those being packed, and its products.
+/// Keeps the vector of key `slot` of those being packed.
 static Contents emitKeyContents(const TileContext &c, const RowLanes &around,
                                 const Place &place, Pointer from, Num slot,
-                                Num isActed, Num number) {
+                                Num isActed) {
   if (!c.layout.readsKeys)
     return {};
-  Contents contents = emitKeyVector(c, around, place, from, slot, isActed);
-  for (auto [n, product] : llvm::enumerate(c.layout.products))
-    if (product.side == Side::Key)
-      emitProducts(c.tables, place, product, contents,
-                   c.products[n] + number * product.padded);
-  return contents;
+  return emitKeyVector(c, around, place, from, slot, isActed);
+}
+
+/// The products of the keys first … first + lanes - 1, whose vectors are kept.
+static void emitKeyProducts(const TileContext &c, Num first) {
+  Emitter &e = c.e;
+  int64_t lanes = c.lanes(), width = c.layout.head;
+  constexpr int64_t rows = 4;
+  for (auto [n, product] : llvm::enumerate(c.layout.products)) {
+    if (product.side != Side::Key)
+      continue;
+    Pointer to = c.products[n] + first * product.padded;
+    e.loop(0, e.index(lanes), rows, [&](Num slot) {
+      emitProducts(c.tables, c.place, product,
+                   {c.contents + slot * width, width}, rows, e.index(0),
+                   e.index(product.padded / lanes), to + slot * product.padded);
+    });
+  }
 }
 
 /// The times of key `number` as anchors of its tile.
@@ -127,6 +139,20 @@ static void emitTileAnchors(const TileContext &c, const Indices &indices,
   auto time = [&](int64_t slot) { return slots[slot]; };
   emitAnchors(c.e, c.layout.forms.keys[0], false, time, c.tables, place,
               anchors);
+}
+
+/// Stores the slots behind the first of `values`, the index; adds all of them
+/// to their bounds.
+static Nums storeSlots(const TileContext &c, ArrayRef<Num> values, Num at,
+                       ArrayRef<Num> bounds) {
+  Nums next;
+  for (auto [n, value] : llvm::enumerate(values)) {
+    if (n)
+      storeSlot(c.e, c.columnSlots[n - 1], at, value);
+    Bounds b = Bounds{bounds[2 * n], bounds[2 * n + 1]}.with(value);
+    next.append({b.low, b.high});
+  }
+  return next;
 }
 
 void emitPackKeys(const TileContext &c, const Indices &indices, const Tensor &k,
@@ -170,19 +196,24 @@ void emitPackKeys(const TileContext &c, const Indices &indices, const Tensor &k,
               Place place = keyPlace(c, indices, min(number, last));
               Pointer from = rowAt(place);
               Contents contents =
-                  emitKeyContents(c, around, place, from, n, isActed, number);
+                  emitKeyContents(c, around, place, from, n, isActed);
               Nums slots = {place.index};
               slots.append(emitSlots(op.getColumns(), c.tables, place, true,
                                      false, contents));
               c.keyIndices.store(number, e.convert(place.index, e.i32));
-              Nums next;
-              for (auto [s, slot] : llvm::enumerate(slots)) {
-                if (s)
-                  storeSlot(e, c.columnSlots[s - 1], number, slot);
-                Bounds b =
-                    Bounds{carried[2 * s], carried[2 * s + 1]}.with(slot);
-                next.append({b.low, b.high});
-              }
+              Nums next = storeSlots(c, slots, number, carried);
+              if (c.layout.slotsByHead)
+                next = e.loop(
+                    1, c.layout.slotHeads(c.tables.call), 1, next,
+                    [&](Num head, ArrayRef<Num> before) -> Nums {
+                      Place other = place;
+                      other.head = place.head + head;
+                      Nums own = {place.index};
+                      own.append(emitSlots(op.getColumns(), c.tables, other,
+                                           true, false, contents));
+                      return storeSlots(c, own, head * c.slotStride + number,
+                                        before);
+                    });
               Pointer to;
               auto time = [&](int64_t slot) { return slots[slot + 1]; };
               auto act = [&](ArrayRef<BlockAttr> acting,
@@ -203,6 +234,7 @@ void emitPackKeys(const TileContext &c, const Indices &indices, const Tensor &k,
               }
               return next;
             });
+        emitKeyProducts(c, first);
         for (size_t form = 0; form < forms.size(); ++form)
           emitTransposed(c, c.keyForm(form), rowsOf(form).as(e.f32), first);
         return bounds;
@@ -212,9 +244,9 @@ void emitPackKeys(const TileContext &c, const Indices &indices, const Tensor &k,
     storeBounds(e, words, n, {ends[n], ends[n + 1]});
 }
 
-void emitPackValues(const TileContext &c, const Tensor &v, Num begin, Num end) {
-  if (c.layout.pairs)
-    return emitPackValuePairs(c, v, begin, end);
+/// `acts`: what acts on v has yet to.
+static void emitPackRows(const TileContext &c, const Tensor &v, bool acts,
+                         Num begin, Num end) {
   Emitter &e = c.e;
   int64_t lanes = c.lanes(), width = c.layout.value;
   Num strides[3] = {v.stride(0), v.stride(1), v.stride(2)};
@@ -229,19 +261,19 @@ void emitPackValues(const TileContext &c, const Tensor &v, Num begin, Num end) {
     return vector;
   };
   Pointer acted;
-  if (!c.layout.forms.values.empty())
+  if (acts)
     acted = frameSlots(e, e.f32, width);
   e.loop(begin, end, 1, [&](Num number) {
     KeySlot slot = locateKey(e, c.tables.call, c.place.sequence, number);
     Pointer row = v.data + (slot.row * strides[0] + c.place.group * strides[1] +
                             slot.slot * strides[2]);
-    if (ArrayRef<BlockAttr> blocks = c.layout.forms.values; !blocks.empty()) {
+    if (acts) {
       auto time = [&](int64_t slot) {
         return loadSlot(e, c.columnSlots[slot], number, 1,
                         c.layout.columnSlots[slot]);
       };
-      emitValueAction(e, lanes, blocks, width, time, c.tables, c.place, false,
-                      row, acted);
+      emitValueAction(e, lanes, c.layout.forms.values, width, time, c.tables,
+                      c.place, false, row, acted);
       row = acted;
     }
     for (const ValuePanels &panels : c.layout.valuePanels)
@@ -253,6 +285,18 @@ void emitPackValues(const TileContext &c, const Tensor &v, Num begin, Num end) {
           to.store(n * lanes, vectorAt(row, (vector + n) * lanes));
       }
   });
+}
+
+void emitPackValues(const TileContext &c, const Tensor &v, Num isActed,
+                    Num begin, Num end) {
+  if (c.layout.pairs)
+    return emitPackValuePairs(c, v, begin, end);
+  AttentionOp op = c.op;
+  bool acts = !c.layout.forms.values.empty();
+  auto pack = [&] { emitPackRows(c, v, acts, begin, end); };
+  if (!acts || !op.getValuesActed())
+    return pack();
+  c.e.when(isActed, [&] { emitPackRows(c, v, false, begin, end); }, pack);
 }
 
 } // namespace torsor

@@ -16,8 +16,9 @@ void emitPackKeys(const TileContext &c, const Indices &indices, const Tensor &k,
                   Num isActed, Num tile, Num begin, Num end, Pointer scratch);
 
 /// Packs the values into panels [panel][key][columns], converted, the last
-/// columns filled up with 0.
-void emitPackValues(const TileContext &c, const Tensor &v, Num begin, Num end);
+/// columns filled up with 0. `isActed`: keys lie acted on, and so may v.
+void emitPackValues(const TileContext &c, const Tensor &v, Num isActed,
+                    Num begin, Num end);
 
 /// The vector of a key in f32 in place `slot` of those kept: after the norm,
 /// unless the key lies acted on (then nothing but the norm is behind it).

@@ -67,9 +67,11 @@ static CosSin inQuarter(Emitter &e, Num quarter, Num cosine, Num sine) {
   Num odd = (quarter & 1) != 0;
   Num c = select(odd, sine, cosine), s = select(odd, cosine, sine);
   // Signs: cos is negative in quarters 1 and 2, sin in 2 and 3.
-  Num flipCos = ((quarter + 1) & 2) << 30, flipSin = (quarter & 2) << 30;
-  return {e.bitcast(e.bitcast(c, e.i32) ^ flipCos, e.f32),
-          e.bitcast(e.bitcast(s, e.i32) ^ flipSin, e.f32)};
+  mlir::Type bits = quarter.element(), real = cosine.element();
+  int64_t up = bits.getIntOrFloatBitWidth() - 2;
+  Num flipCos = ((quarter + 1) & 2) << up, flipSin = (quarter & 2) << up;
+  return {e.bitcast(e.bitcast(c, bits) ^ flipCos, real),
+          e.bitcast(e.bitcast(s, bits) ^ flipSin, real)};
 }
 
 /// Rounded once and never contracted.
@@ -137,6 +139,18 @@ CosSin emitCosSin(Emitter &e, Num time, Num rates) {
                                4.166664568298827e-2, -0.5}),
                    e.constant(x.type(), 1.0));
   return inQuarter(e, quarter, cosine, sine);
+}
+
+CosSin emitWideCosSin(Emitter &e, Num time, Num rates) {
+  Num at = e.splat(e.convert(time, rates.element()), rates.lanes());
+  Num phase = rates * at; // wraps, if it is fixed point
+  if (mlir::isa<mlir::FloatType>(rates.element()))
+    phase = e.convert((phase - e.rint(phase)) * 0x1p64, e.i64);
+  Num quarter = (phase + (int64_t(1) << 61)) >> 62;
+  Num rest = phase - (quarter << 62);
+  Num x = e.convert(rest, e.f64) * (2 * M_PI * 0x1p-64);
+  Num y = x * x;
+  return inQuarter(e, quarter, series(y, 1, 8), x * series(y, 2, 7));
 }
 
 std::pair<Num, Num> emitRoundedTurn(Emitter &e, mlir::Type storage, CosSin turn,

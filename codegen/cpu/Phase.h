@@ -21,6 +21,10 @@ struct CosSin {
 /// time in f32. Its cos and sin are then within an ulp, up to 2^53 radians.
 CosSin emitCosSin(Emitter &e, Num time, Num rates);
 
+/// The same in f64 of turns (i64 or f64), absolute error below 1e-15, for a
+/// whole number of units of time.
+CosSin emitWideCosSin(Emitter &e, Num time, Num rates);
+
 /// The pair x, y turned as other libraries do it in a tensor of elements
 /// `storage`: cos and sin times the gain, both products and the sum are rounded
 /// to that type each. All are f32.

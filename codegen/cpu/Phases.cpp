@@ -27,8 +27,10 @@ SmallVector<NamedAttribute> targetAttributes(Emitter &e, const Target &target) {
 }
 
 Num preparedBytes(Emitter &e, const Kernel &kernel, const Call &call) {
-  Num prepared = kernel.scheme->tables.prepared.bytes(e, call.count, call.heads,
-                                                      call.groups);
+  Num prepared = kernel.hasPrepare()
+                     ? kernel.scheme->tables.prepared.bytes(
+                           e, call.count, call.heads, call.groups)
+                     : e.index(0);
   if (kernel.scans.empty())
     return prepared;
   return prepared + sumSequences(e, call, call.scanBytes);
@@ -54,7 +56,7 @@ void emitPlanFunction(Emitter &e, const Kernel &kernel,
         PlanEntry plan = entry(call);
         if (!kernel.scans.empty())
           plan.items.insert(plan.items.begin(), scanItems(e, kernel, call));
-        if (!kernel.scheme->tables.prepared.isEmpty())
+        if (kernel.hasPrepare())
           plan.items.insert(plan.items.begin(), call.count);
         Pointer bytes = e.at(arguments[1], e.i8);
         auto field = [&](int64_t offset, Num value) {
@@ -85,7 +87,7 @@ void emitRunFunction(Emitter &e, const Kernel &kernel,
         Num phase = arguments[2], begin = arguments[3], end = arguments[4];
         Pointer scratch = e.at(arguments[5], e.i8);
         int64_t number = 0;
-        if (!kernel.scheme->tables.prepared.isEmpty())
+        if (kernel.hasPrepare())
           e.when(phase == number++, [&] {
             e.loop(begin, end, 1, [&](Num item) {
               kernel.scheme->tables.emitPrepare(e, call, call.sequence(item),

@@ -4,6 +4,8 @@
 
 #include "codegen/cpu/Anchors.h"
 #include "codegen/cpu/BiasTable.h"
+#include "codegen/cpu/KeySlots.h"
+#include "codegen/cpu/NearPairs.h"
 #include "codegen/cpu/PackKeys.h"
 #include "codegen/cpu/Phases.h"
 #include "codegen/cpu/QueryRows.h"
@@ -27,7 +29,7 @@ public:
   Prefill(Emitter &e, const Kernel &kernel, AttentionOp op,
           ArrayRef<BlockAttr> blocks)
       : e(e), kernel(kernel), op(op), blocks(blocks),
-        layout(op, *kernel.target), bias(e, op, layout) {}
+        layout(op, *kernel.target), bias(e, op, layout), near(op) {}
 
   /// A sum over a path needs the keys of the whole path.
   bool sumsPaths() const { return layout.paths; }
@@ -46,16 +48,18 @@ private:
     return {hull.begin / layout.keys, ceilDiv(hull.end, layout.keys)};
   }
   Num groupBytesOf(const Call &call, const Sequence &sequence) const {
-    return layout.groupBytes(e, sequence.keyLength) * layout.runs(call);
+    return layout.groupBytes(call, sequence.keyLength) * layout.runs(call);
   }
   Num bytesOf(const Call &call, const Sequence &sequence) const {
     return groupBytesOf(call, sequence) + bias.bytes(call, sequence);
   }
-  /// Items of the phase that packs: key tiles, and rows of the table by age.
+  /// Items of the phase that packs: key tiles, and stretches of the table by
+  /// age.
   Num packsOf(const Call &call, const Sequence &sequence,
               const Indices &indices) const {
     Range tiles = tilesOf(sequence, indices);
-    return (tiles.end - tiles.begin) * layout.runs(call) + bias.items(call);
+    return (tiles.end - tiles.begin) * layout.runs(call) +
+           bias.items(call, sequence);
   }
   Pointer biasTableOf(const Call &call, const Sequence &sequence,
                       Num base) const {
@@ -83,6 +87,7 @@ private:
   ArrayRef<BlockAttr> blocks;
   TileLayout layout;
   BiasTable bias;
+  NearPairs near;
 };
 
 PlanEntry Prefill::plan(const Call &call) const {
@@ -123,8 +128,8 @@ TileContext Prefill::context(const Call &call, const TableReader &tables,
   layout.setRun(c.place, call, group);
   c.keyCount = sequence.keyLength;
   Num offset = preparedBytes(e, kernel, call) + base +
-               group * layout.groupBytes(e, c.keyCount);
-  c.placeGroup(call.workspace.bytes(offset));
+               group * layout.groupBytes(call, c.keyCount);
+  c.placeGroup(call, call.workspace.bytes(offset));
   return c;
 }
 
@@ -133,7 +138,7 @@ void Prefill::pack(const Call &call, Num begin, Num end,
   TableReader tables = tablesOf(call);
   Indices indices = Indices::read(e, call, tables, op.getByPosition());
   Tensor k = call.tensor(TORSOR_AT_K, elementOf(op.getK()));
-  Tensor v = call.tensor(TORSOR_AT_V, elementOf(op.getV()));
+  Tensor v = valuesOf(call, op);
   Num isActed = emitKeysActed(e, kernel, call, blocks);
   walkItems(
       e, call, begin, end,
@@ -151,14 +156,14 @@ void Prefill::pack(const Call &call, Num begin, Num end,
           Num first = tile * layout.keys;
           Num last = min(first + layout.keys, sequence.keyLength);
           emitPackKeys(c, indices, k, isActed, tile, first, last, scratch);
-          emitPackValues(c, v, first, last);
+          emitPackValues(c, v, isActed, first, last);
         };
         if (!bias.exists())
           return packTile();
-        Num head = item - count * layout.runs(call);
-        e.when(head < 0, packTile, [&] {
+        Num stretch = item - count * layout.runs(call);
+        e.when(stretch < 0, packTile, [&] {
           TileContext c = context(call, tables, sequence, e.index(0), base);
-          bias.fill(c, indices, biasTableOf(call, sequence, base), head);
+          bias.fill(c, indices, biasTableOf(call, sequence, base), stretch);
         });
       });
 }
@@ -235,8 +240,11 @@ TileVerdict Prefill::classify(const TileContext &c, const Indices &indices,
   for (Range range : ranges(op.getFull()))
     all = all | ((range.begin <= keys.low) & (keys.high < range.end));
   Num given = indices.mapsTell & (indices.keys.isAbsent() ^ 1);
-  return {verdict.some & (some | (given ^ 1)), verdict.all | (all & given),
-          verdict.lowBranch, verdict.highBranch};
+  verdict.some = verdict.some & (some | (given ^ 1));
+  verdict.all = verdict.all | (all & given);
+  if (near.op())
+    verdict.isNear = near.hold(e, queries.slots, slots);
+  return verdict;
 }
 
 /// Least and greatest index of the rows.
@@ -276,6 +284,8 @@ void Prefill::computeBlock(const Call &call, const TileContext &c,
     Num any = tileLimits(c, groups, tile, tileEnd);
     e.when(verdict.some & any, [&] {
       TileContext inTile = c;
+      inTile.near = near.op() ? &near : nullptr;
+      inTile.isNear = verdict.isNear;
       if (anchors) {
         verdict.isComputed = anchors->emit(tile, tileEnd, groups);
         inTile.queries = anchors->rows();
@@ -283,7 +293,7 @@ void Prefill::computeBlock(const Call &call, const TileContext &c,
       emitScores(inTile, groups, tile, tileEnd, verdict);
       emitRowStatistics(c, groups);
       emitWeights(c, groups, tile);
-      emitValueWeights(c, groups, tile);
+      emitValueWeights(inTile, groups, tile);
       emitOutputs(c, groups, tile);
     });
   });
@@ -306,6 +316,7 @@ void Prefill::compute(const Call &call, Num begin, Num end,
         Num count = blocksOf(call, sequence);
         TileContext c = context(call, tables, sequence, item / count, base);
         c.placeScratch(scratch);
+        c.runsOn = indices.runOn(tables);
         bias.place(c, indices, biasTableOf(call, sequence, base));
         // The last rows see most keys: they come first, so that no worker is
         // left with a long item at the end.
@@ -336,7 +347,8 @@ FailureOr<OperationInfo> emitPrefill(Emitter &e, const Kernel &kernel,
   info.op = TORSOR_PREFILL;
   // A part of the keys knows no running sum of the whole.
   bool parts = !prefill.sumsPaths() && kernel.scans.empty();
-  info.flags = (parts ? TORSOR_CAN_PARTIAL : 0) | TORSOR_CAN_LSE |
+  info.flags = (parts ? TORSOR_CAN_PARTIAL : 0) |
+               (prefill.sumsPaths() ? TORSOR_NEEDS_ORDER : 0) | TORSOR_CAN_LSE |
                TORSOR_CAN_PAGED | TORSOR_CAN_RING;
   return info;
 }

@@ -4,6 +4,7 @@
 
 #include "codegen/cpu/BfloatPairs.h"
 #include "codegen/cpu/Exp.h"
+#include "codegen/cpu/PairRuns.h"
 #include "runtime/torsor_kernel.h"
 
 #include <cmath>
@@ -69,8 +70,7 @@ static void emitStartOfSums(const TileContext &c, Num used) {
     e.fill(c.valueWeights, used * (c.layout.valueRows * 4), 0);
 }
 
-/// Keeps the vector of a row in f32 and its products with tables, where regions
-/// read them.
+/// Keeps the vector of a row in f32, where regions read it.
 static Contents emitQueryContents(const TileContext &c, const RowLanes &around,
                                   const Place &place, Pointer from, Num row) {
   if (!c.layout.readsQueries)
@@ -78,11 +78,73 @@ static Contents emitQueryContents(const TileContext &c, const RowLanes &around,
   int64_t width = c.layout.head;
   Contents contents = {c.contents + row * width, width};
   emitNormed(around, c.tables, place, width, from, contents.row);
-  for (auto [n, product] : llvm::enumerate(c.layout.products))
-    if (product.side == Side::Query)
-      emitProducts(c.tables, place, product, contents,
-                   c.products[n] + row * product.padded);
   return contents;
+}
+
+/// The vectors of a table of products that the rows row … row + rows - 1 need:
+/// all, or where indices run on those between what the first and the last key
+/// that is seen pick.
+static Range productRange(const TileContext &c, const Indices &indices,
+                          const ProductTable &product, Num row, int64_t rows) {
+  Emitter &e = c.e;
+  AttentionOp op = c.op;
+  Range whole = {e.index(0), e.index(product.padded / c.lanes())};
+  if (!c.runsOn)
+    return whole;
+  Range keys = {c.keysFrom, c.keysTo};
+  if (!c.keysFrom)
+    keys = hullOf(e, emitRanges(e, op.getVisible(), c.place.sequence,
+                                indices.mapsHold, true, c.indices.load(row),
+                                c.indices.load(row + (rows - 1))));
+  Range found = whole;
+  found.end = e.index(0);
+  bool some = false;
+  for (Region *region :
+       {&op.getInit(), &op.getPath(), &op.getLogit(), &op.getMask()}) {
+    if (region->empty())
+      continue;
+    PairRuns runs(c, *region);
+    for (auto dot : region->getOps<RowDotOp>()) {
+      if (dot.getTable() != product.table || dot.getSide() != product.side)
+        continue;
+      auto ends = runs.bounds(dot, row, rows, keys.begin, keys.end - 1);
+      if (!ends)
+        return whole;
+      Num low = max(min(ends->first, product.rows - 1), 0) / c.lanes();
+      Num high = max(min(ends->second, product.rows - 1), 0) / c.lanes() + 1;
+      found.begin = some ? min(found.begin, low) : low;
+      found.end = max(found.end, high);
+      some = true;
+    }
+  }
+  found.end = select(keys.isEmpty(), found.begin, found.end);
+  return {select(c.runsOn, found.begin, whole.begin),
+          select(c.runsOn, found.end, whole.end)};
+}
+
+/// The products of all used rows with tables, where pairs read them: of several
+/// rows at once, if they read one table.
+static void emitQueryProducts(const TileContext &c, const Indices &indices,
+                              Num used) {
+  Emitter &e = c.e;
+  int64_t width = c.layout.head;
+  for (auto [n, product] : llvm::enumerate(c.layout.products)) {
+    if (product.side != Side::Query)
+      continue;
+    auto axes = c.kernel.find(product.table)->info.getAxes();
+    bool byHead =
+        llvm::any_of(axes, [](StringAttr axis) { return axis == "H"; });
+    int64_t rows = c.layout.byHead || !byHead ? c.layout.rowTile : 1;
+    Pointer products = c.products[n];
+    e.loop(0, used, rows, [&](Num row) {
+      Place place = c.place;
+      place.head = c.rowHeads.load(row);
+      Range vectors = productRange(c, indices, product, row, rows);
+      emitProducts(c.tables, place, product, {c.contents + row * width, width},
+                   rows, vectors.begin, vectors.end,
+                   products + row * product.padded);
+    });
+  }
 }
 
 /// Whether all heads of a query turn by the same phases: rates without heads,
@@ -159,6 +221,7 @@ SmallVector<Bounds> emitQueryRows(const TileContext &c, const Indices &indices,
         }
         return bounds;
       });
+  emitQueryProducts(c, indices, used);
   SmallVector<Bounds> bounds;
   for (size_t n = 0; n < ends.size(); n += 2)
     bounds.push_back({ends[n], ends[n + 1]});

@@ -22,6 +22,12 @@ struct Indices {
   /// Whether the maps of an op tell which indices are seen, by number or not.
   Num mapsTell; // i1
 
+  /// Whether the indices of both sides run on from the first, and positions are
+  /// the indices.
+  Num runOn(const TableReader &tables) const {
+    return queries.isAbsent() & keys.isAbsent() & tables.positionsAreIndices();
+  }
+
   static Indices read(Emitter &e, const Call &call, const TableReader &tables,
                       bool byPosition);
 };

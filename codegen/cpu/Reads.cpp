@@ -80,10 +80,11 @@ std::vector<uint8_t> readsOf(const Kernel &kernel, AttentionOp op) {
         bits[block.getT()] |= block.getKeys() == KeyPlace::Cached
                                   ? TORSOR_READS_FRESH
                                   : TORSOR_READS_KEY;
-  if (auto blocks = op->getAttrOfType<ArrayAttr>("value_blocks"))
+  if (auto blocks = op.getValueBlocksAttr())
     for (auto block : blocks.getAsRange<BlockAttr>())
       if (block.acts())
-        bits[block.getT()] |= TORSOR_READS_KEY;
+        bits[block.getT()] |=
+            op.getValuesActed() ? TORSOR_READS_FRESH : TORSOR_READS_KEY;
   for (Region *region :
        {&op.getBranch(), &op.getInit(), &op.getPath(), &op.getLogit(),
         &op.getMask(), &op.getValueRow(), &op.getTile()}) {
@@ -111,6 +112,11 @@ std::vector<uint8_t> readsOf(const Kernel &kernel, AppendOp op) {
       reads.add(op.getColumns(), yielded(op.getColumns())[block.getT()],
                 TORSOR_READS_QUERY);
   return reads.bits;
+}
+
+/// The shift alone, and what is bound.
+std::vector<uint8_t> readsOf(const Kernel &kernel, RebaseOp op) {
+  return Reads(kernel).bits;
 }
 
 std::vector<uint8_t> readsOf(const Kernel &kernel, EmbeddingOp op) {

@@ -13,6 +13,7 @@ namespace torsor {
 /// needed at fresh keys alone, if the cache holds acted keys.
 std::vector<uint8_t> readsOf(const Kernel &kernel, AttentionOp op);
 std::vector<uint8_t> readsOf(const Kernel &kernel, AppendOp op);
+std::vector<uint8_t> readsOf(const Kernel &kernel, RebaseOp op);
 std::vector<uint8_t> readsOf(const Kernel &kernel, MergeOp op);
 std::vector<uint8_t> readsOf(const Kernel &kernel, EmbeddingOp op);
 

@@ -3,6 +3,7 @@
 #include "codegen/cpu/Slots.h"
 
 #include "codegen/cpu/KeySlots.h"
+#include "codegen/cpu/PairRuns.h"
 
 #include <limits>
 
@@ -136,12 +137,16 @@ Nums emitPairs(const TileContext &c, Region &region, Num row, Num key,
                                  : Num());
   for (auto [n, type] : llvm::enumerate(c.layout.columnSlots))
     arguments.push_back(
-        isUsed() ? loadSlot(e, c.columnSlots[n], key, c.lanes(), type) : Num());
-  Nums results =
-      cloneRegion(region, arguments, c.tables, pairPlace(c, region, row, key),
-                  [&](Operation &op, ArrayRef<Num> operands) {
-                    return emitPairOp(c, op, operands, row, key, paths);
-                  });
+        isUsed() ? loadSlot(e, c.columnSlot(n, row), key, c.lanes(), type)
+                 : Num());
+  Place place = pairPlace(c, region, row, key);
+  Nums results = cloneRegion(
+      region, arguments, c.tables, place,
+      [&](Operation &op, ArrayRef<Num> operands) {
+        Num known =
+            c.runs ? c.runs->emitOp(op, operands, row, key, place) : Num();
+        return known ? known : emitPairOp(c, op, operands, row, key, paths);
+      });
   for (Num &result : results)
     if (!result.isVector())
       result = e.splat(result, c.lanes());

@@ -39,6 +39,13 @@ struct Kernel {
   llvm::SmallVector<Table> tables;
   /// Running sums that are made before, by number.
   llvm::SmallVector<ScanOp> scans;
+  /// Reads none of the tables of `prepare`, which is not called for it.
+  bool isUnprepared = false;
+
+  /// Whether a phase `prepare` comes first.
+  bool hasPrepare() const {
+    return !isUnprepared && !scheme->tables.prepared.isEmpty();
+  }
 
   /// The table that is this operand, or null.
   const Table *find(mlir::Value operand) const;

@@ -133,7 +133,8 @@ Num TableReader::fetch(const Table &table, const Place &place,
 }
 
 Num TableReader::lookup(const Table &table, const Place &place,
-                        ArrayRef<Num> indices, Type result) const {
+                        ArrayRef<Num> indices, Type result,
+                        int64_t lanes) const {
   Base base = this->base(table, place);
   Num uniform = e.index(0), inside;
   Nums varying = base.places, steps = base.placeStrides;
@@ -160,9 +161,9 @@ Num TableReader::lookup(const Table &table, const Place &place,
   }
   Num loaded;
   if (varying.empty()) {
-    loaded = base.data.load(uniform);
+    loaded = base.data.load(uniform, lanes);
   } else {
-    int64_t lanes = varying[0].lanes();
+    lanes = varying[0].lanes();
     loaded = e.undef(e.vec(lanes, base.data.element));
     for (int64_t lane = 0; lane < lanes; ++lane) {
       Num offset = uniform;

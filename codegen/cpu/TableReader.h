@@ -33,9 +33,11 @@ public:
   Num fetch(const Table &table, const Place &place, llvm::ArrayRef<Num> indices,
             mlir::Type result) const;
   /// Any element, indices clamped (torsor.lookup); a vector among the indices
-  /// gathers.
+  /// gathers. With `lanes` and no vector: elements from there on, which lie one
+  /// behind the other.
   Num lookup(const Table &table, const Place &place,
-             llvm::ArrayRef<Num> indices, mlir::Type result) const;
+             llvm::ArrayRef<Num> indices, mlir::Type result,
+             int64_t lanes = 1) const;
   /// `lanes` rates of a block from number `first` on.
   Num rates(const Table &table, const Place &place, Num first,
             int64_t lanes) const;

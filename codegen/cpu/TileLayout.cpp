@@ -25,7 +25,7 @@ static int64_t roundUp(int64_t value, int64_t unit) {
 }
 
 static bool meetInPairs(AttentionOp op, const Target &target) {
-  if (op->hasAttr("value_blocks")) // acted on in f32
+  if (op.getValueBlocksAttr()) // acted on in f32
     return false;
   // What fades needs the range and the digits of f32.
   for (ArrayAttr branch : op.getBranches().getAsRange<ArrayAttr>())
@@ -69,8 +69,9 @@ TileLayout::TileLayout(AttentionOp op, const Target &target)
       rowTile(target.rowTile), panel(target.panel()),
       keys(roundUp(op.getPlan().getKeys(), target.panel())),
       head(widthOf(op.getQ())), value(widthOf(op.getV())),
-      byHead(op.getKeysByHead()), pairs(meetInPairs(op, target)),
-      headWords(pairs ? (head + 1) / 2 : head),
+      byHead(op.getKeysByHead()),
+      slotsByHead(op.getSlotsByHead() && !op.getKeysByHead()),
+      pairs(meetInPairs(op, target)), headWords(pairs ? (head + 1) / 2 : head),
       valueVectors((value + lanes - 1) / lanes),
       valuePanels(cutValues(valueVectors, target.vectorTile)),
       rowSlots(yieldedTypes(op.getRows())),
@@ -114,22 +115,24 @@ TileLayout::TileLayout(AttentionOp op, const Target &target)
   scratchBytes = at;
 }
 
-Num TileLayout::groupBytes(Emitter &e, Num keyCount) const {
+Num TileLayout::groupBytes(const Call &call, Num keyCount) const {
   int64_t perKey =
       (headWords * int64_t(forms.keys.size()) + valueWidth() / keysPerWord()) *
           4 +
       4;
+  int64_t perSlots = 0;
   for (Type slot : columnSlots)
-    perKey += storedSlot(slot).getIntOrFloatBitWidth() / 8;
+    perSlots += storedSlot(slot).getIntOrFloatBitWidth() / 8;
   for (const ProductTable &product : products)
     if (product.side == Side::Key)
       perKey += product.padded * 4;
-  return alignUp(paddedKeys(keyCount) * perKey +
+  return alignUp(paddedKeys(keyCount) * (slotHeads(call) * perSlots + perKey) +
                      tiles(keyCount) * ((tileBoundsWords() + anchors) * 8),
                  64);
 }
 
-void TileContext::placeGroup(Pointer base) {
+void TileContext::placeGroup(const Call &call, Pointer base) {
+  slotStride = layout.paddedKeys(keyCount);
   padded = layout.paddedKeys(keyCount);
   auto take = [&](Type element, Num count) {
     Pointer here = base.as(element);
@@ -151,7 +154,7 @@ void TileContext::placeGroup(Pointer base) {
     for (auto [n, slot] : llvm::enumerate(layout.columnSlots)) {
       Type stored = TileLayout::storedSlot(slot);
       if (stored.getIntOrFloatBitWidth() / 8 == bytes)
-        columnSlots[n] = take(stored, padded);
+        columnSlots[n] = take(stored, padded * layout.slotHeads(call));
     }
   tileAnchors = take(e.i64, layout.tiles(keyCount) * layout.anchors);
   tileBounds = take(e.i64, e.index(0));

@@ -27,6 +27,8 @@ struct TileLayout {
   int64_t rows, keys, head, value;
   /// Keys differ between the query heads of a group: each head has its own.
   bool byHead;
+  /// Keys are the same for the heads of a group, but their slots are not.
+  bool slotsByHead;
   /// q, k, the weights and v meet as pairs of bf16 (BfloatPairs.h).
   bool pairs;
   /// Words of 4 bytes of a packed row of q or k: f32, or pairs of bf16.
@@ -76,9 +78,16 @@ struct TileLayout {
   Num tiles(Num keyCount) const { return ceilDiv(keyCount, keys); }
   /// Workspace of one group of a sequence: packed keys, packed values, key
   /// indices, column slots, and low and high of each per key tile.
-  Num groupBytes(Emitter &e, Num keyCount) const;
+  Num groupBytes(const Call &call, Num keyCount) const;
+  /// Heads that have column slots of their own in a key run.
+  Num slotHeads(const Call &call) const {
+    return slotsByHead ? headsPerRun(call) : call.heads.e->index(1);
+  }
   int64_t tileBoundsWords() const { return 2 * (columnSlots.size() + 1); }
 };
+
+class NearPairs;
+class PairRuns;
 
 /// Everything that code inside a tile needs.
 struct TileContext {
@@ -94,6 +103,10 @@ struct TileContext {
   Pointer keys, values, keyIndices, tileBounds, tileAnchors;
   Pointer anchoredQueries;
   llvm::SmallVector<Pointer> columnSlots;
+  /// With slots by head, those of a head lie so many behind those of the one
+  /// before it; `slotsByRow`: those of each row.
+  Num slotStride;
+  bool slotsByRow = false;
   // Scratch.
   Pointer queries, scores, outputs, rowMax, rowSum, maxima, alphas, indices,
       rowTokens, groupRanges;
@@ -109,6 +122,15 @@ struct TileContext {
   Num biasEntries, biasHolds;
   /// Number of the key that the pair regions' key 0 stands for.
   Num firstKey;
+  /// Narrower pair regions, and whether they hold in the tile; null: none.
+  const NearPairs *near = nullptr;
+  Num isNear;
+  /// Whether indices run on from the first, and positions are the indices;
+  /// null: not known. `runs`: what then holds of the pairs.
+  Num runsOn;
+  const PairRuns *runs = nullptr;
+  /// The keys that the rows meet, before the last; null: all that they see.
+  Num keysFrom, keysTo;
 
   /// Elements from row to row of `queries`, of `packedElement`.
   int64_t queryStride = layout.packedHead();
@@ -122,8 +144,16 @@ struct TileContext {
     return keys + padded * (form * layout.headWords);
   }
 
+  /// The slots `slot` of the keys, as row `row` sees them.
+  Pointer columnSlot(int64_t slot, Num row) const {
+    if (!layout.slotsByHead)
+      return columnSlots[slot];
+    Num head = slotsByRow ? row : rowHeads.load(row) - place.head;
+    return columnSlots[slot] + head * slotStride;
+  }
+
   /// Sets the pointers into the workspace from the group's first byte.
-  void placeGroup(Pointer base);
+  void placeGroup(const Call &call, Pointer base);
   void placeScratch(Pointer scratch);
 
   int64_t lanes() const { return layout.lanes; }

@@ -14,6 +14,8 @@ struct TileVerdict {
   Num lowBranch, highBranch;
   /// Whether the products of the pairs stand in the scores already; null: not.
   Num isComputed = {};
+  /// Whether its positions lie near 0 (NearPairs.h); null: not known.
+  Num isNear = {};
 };
 
 /// Bounds of indices and slots over the queries, or the keys, of a tile.

@@ -34,9 +34,27 @@ static std::string describeArguments(const SchemeFacts &facts) {
   return text.empty() ? text : text + "\n";
 }
 
+static std::string describeRebase(const SchemeFacts &facts) {
+  if (!facts.noRebase.empty())
+    return fmt::format("  keys cannot be moved to other positions: {}\n",
+                       facts.noRebase);
+  if (facts.rebaseErrors.empty())
+    return "  keys can be moved to other positions, exactly: nothing that is "
+           "stored acts on them\n";
+  std::string errors;
+  for (const auto &[type, error] : facts.rebaseErrors)
+    errors += fmt::format("{}{:.2g} in {}", errors.empty() ? "" : ", ", error,
+                          type);
+  return fmt::format("  keys can be moved to other positions: each time a pair "
+                     "is off by at most, of its size,\n"
+                     "  {} more; add shifts up and move once\n",
+                     errors);
+}
+
 static std::string describeCache(const SchemeFacts &facts) {
   std::string text =
       fmt::format("Cache: keys lie {}\n", facts.keysActed ? "acted on" : "raw");
+  text += describeRebase(facts);
   std::string beside;
   for (const TensorFacts &stream : facts.streams)
     if (stream.name != "k" && stream.name != "v")

@@ -141,6 +141,16 @@ static void writeKernels(OStream &out, const SchemeFacts &facts) {
   out.attributeObject("cache", [&] {
     out.attribute("contract", facts.contract);
     out.attribute("keys", facts.keysActed ? "acted" : "raw");
+    out.attributeObject("rebase", [&] {
+      out.attribute("allowed", facts.noRebase.empty());
+      if (!facts.noRebase.empty())
+        out.attribute("why", facts.noRebase);
+      else
+        out.attributeObject("added_error", [&] {
+          for (const auto &[type, error] : facts.rebaseErrors)
+            attributeReal(out, type, error);
+        });
+    });
     out.attribute("window", facts.window);
     out.attribute("first", facts.first);
     writeTensors(out, "streams", facts.streams);

@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace torsor {
@@ -88,6 +89,10 @@ struct SchemeFacts {
   std::vector<std::string> operations;
   std::string contract;
   bool keysActed = false;
+  /// Cached keys can be moved to other positions, or why not; and, where that
+  /// touches them, the most that a move adds to a pair of lanes for its size.
+  std::string noRebase;
+  std::vector<std::pair<std::string, double>> rebaseErrors; ///< by type
   int64_t window = -1, first = 0, decodeQueries = 0;
   int64_t tileRows = 0, tileKeys = 0;
   /// In the order in which a call gives them; what a cache holds beside k, v.

@@ -8,6 +8,8 @@
 
 #include "llvm/Support/raw_ostream.h"
 
+#include <set>
+
 using namespace torsor;
 
 static std::string printType(mlir::Type type) {
@@ -32,6 +34,28 @@ static TensorFacts readTensor(FieldAttr field) {
   return tensor;
 }
 
+/// A key is rounded to its type once, and from f64 to f32 before. Products and
+/// planes are computed in f32: sums over all lanes, and a phase's cos and sin.
+static std::vector<std::pair<std::string, double>> rebaseErrors(RebaseOp op,
+                                                                int64_t width) {
+  if (op.getBlocks().empty())
+    return {};
+  std::set<int64_t> lanes;
+  bool inSteps = false;
+  for (auto block : op.getBlocks().getAsRange<BlockAttr>()) {
+    PairsAttr at = block.getLanes();
+    inSteps |= block.getKind() != BlockKind::Turn;
+    for (int64_t p = 0; p < at.getCount(); ++p)
+      for (int64_t first : {at.getFirst(), at.getSecond()})
+        inSteps |= !lanes.insert(first + p * at.getStep()).second;
+  }
+  double f32 = 0x1p-24;
+  double work = inSteps ? (static_cast<double>(width) / 8 + 24) * f32 : 0;
+  return {{"f32", f32 + work},
+          {"f16", 0x1p-11 + f32 + work},
+          {"bf16", 0x1p-9 + f32 + work}};
+}
+
 void torsor::readKernel(InterfaceOp interface, SchemeFacts &facts) {
   facts.head = interface.getHead();
   facts.value = interface.getValue();
@@ -41,6 +65,7 @@ void torsor::readKernel(InterfaceOp interface, SchemeFacts &facts) {
   facts.o = printType(interface.getO());
   facts.contract = interface.getContract().str();
   facts.keysActed = interface.getKeysActed();
+  facts.noRebase = interface.getNoRebase().value_or("").str();
   facts.window = interface.getWindow();
   facts.first = interface.getFirst();
   facts.decodeQueries = interface.getDecodeQueries();
@@ -58,6 +83,10 @@ void torsor::readKernel(InterfaceOp interface, SchemeFacts &facts) {
     auto function =
         symbol ? module.lookupSymbol<mlir::func::FuncOp>(symbol.getAttr())
                : mlir::func::FuncOp();
+    if (name == "rebase" && function)
+      function.walk([&](RebaseOp rebase) {
+        facts.rebaseErrors = rebaseErrors(rebase, facts.head);
+      });
     if (name != "prefill" || !function)
       continue;
     function.walk([&](AttentionOp attention) {

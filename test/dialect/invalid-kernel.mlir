@@ -502,3 +502,75 @@ func.func @row_dot_r1(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
     } : !f, !f, !f, !f, memref<?x12xi64>, i1, memref<3x1xf32>
   return
 }
+
+// -----
+
+// rebase R1: a decay stands at no group of isometries.
+!f = memref<?x?x?x4xf32>
+func.func @rebase_r1_kind(%k: !f, %seq: memref<?x12xi64>, %w: memref<2xi64>) {
+  // expected-error @below {{'torsor.rebase' op only turns and planes move keys, by the shift alone and without gains, but a block is}}
+  torsor.rebase in(%k) sequences(%seq) tables(%w) table_info [#torsor.table<bind 0["2"]>]
+    blocks [#torsor.block<kind = decay, lanes = <0, -1, 1 x 2>, rates = 0>]
+    streams [] : !f, memref<?x12xi64>, memref<2xi64>
+  return
+}
+
+// -----
+
+// rebase R1: the shift is the only time.
+!f = memref<?x?x?x4xf32>
+func.func @rebase_r1_time(%k: !f, %seq: memref<?x12xi64>, %w: memref<2xi64>) {
+  // expected-error @below {{'torsor.rebase' op only turns and planes move keys, by the shift alone and without gains, but a block is}}
+  torsor.rebase in(%k) sequences(%seq) tables(%w) table_info [#torsor.table<bind 0["2"]>]
+    blocks [#torsor.block<kind = turn, lanes = <0, 1, 2 x 2>, rates = 0, t = 0>]
+    streams [] : !f, memref<?x12xi64>, memref<2xi64>
+  return
+}
+
+// -----
+
+// rebase R1: gains have been applied before.
+!f = memref<?x?x?x4xf32>
+func.func @rebase_r1_gain(%k: !f, %seq: memref<?x12xi64>, %w: memref<2xi64>) {
+  // expected-error @below {{'torsor.rebase' op only turns and planes move keys, by the shift alone and without gains, but a block is}}
+  torsor.rebase in(%k) sequences(%seq) tables(%w) table_info [#torsor.table<bind 0["2"]>]
+    blocks [#torsor.block<kind = turn, lanes = <0, 1, 2 x 2>, rates = 0, gain_k = 2.0 : f64>]
+    streams [] : !f, memref<?x12xi64>, memref<2xi64>
+  return
+}
+
+// -----
+
+// rebase R2
+!f = memref<?x?x?x4xf32>
+func.func @rebase_r2_table(%k: !f, %seq: memref<?x12xi64>, %w: memref<2xi64>) {
+  // expected-error @below {{'torsor.rebase' op a block names a table that does not exist}}
+  torsor.rebase in(%k) sequences(%seq) tables(%w) table_info [#torsor.table<bind 0["2"]>]
+    blocks [#torsor.block<kind = turn, lanes = <0, 1, 2 x 2>, rates = 1>]
+    streams [] : !f, memref<?x12xi64>, memref<2xi64>
+  return
+}
+
+// -----
+
+// rebase R2
+!f = memref<?x?x?x4xf32>
+func.func @rebase_r2_info(%k: !f, %seq: memref<?x12xi64>, %w: memref<2xi64>) {
+  // expected-error @below {{'torsor.rebase' op describes 0 tables, but has 1}}
+  torsor.rebase in(%k) sequences(%seq) tables(%w) table_info []
+    blocks []
+    streams [] : !f, memref<?x12xi64>, memref<2xi64>
+  return
+}
+
+// -----
+
+// attention R6
+!f = memref<?x?x?x4xf32>
+func.func @rebase_lanes(%k: !f, %seq: memref<?x12xi64>, %w: memref<2xi64>) {
+  // expected-error @below {{'torsor.rebase' op a block leaves the lanes of the head}}
+  torsor.rebase in(%k) sequences(%seq) tables(%w) table_info [#torsor.table<bind 0["2"]>]
+    blocks [#torsor.block<kind = turn, lanes = <0, 1, 2 x 3>, rates = 0>]
+    streams [] : !f, memref<?x12xi64>, memref<2xi64>
+  return
+}

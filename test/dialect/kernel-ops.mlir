@@ -136,6 +136,20 @@ func.func @append(%k: !f, %v: !f, %kc: !f, %vc: !f, %seq: memref<?x12xi64>,
   return
 }
 
+// CHECK-LABEL: func.func @rebase
+func.func @rebase(%kc: !f, %seq: memref<?x12xi64>, %turns: memref<2xi64>) {
+  // CHECK: torsor.rebase in(%arg0) sequences(%arg1) tables(%arg2) table_info [#torsor.table<bind 0["2"]>] blocks [#torsor.block<kind = turn, lanes = <0, 1, 2 x 2>, rates = 0>] streams ["index", "pos"]
+  torsor.rebase in(%kc) sequences(%seq) tables(%turns)
+    table_info [#torsor.table<bind 0 ["2"]>]
+    blocks [#torsor.block<kind = turn, lanes = <0, 1, 2 x 2>, rates = 0>]
+    streams ["index", "pos"] : !f, memref<?x12xi64>, memref<2xi64>
+  // A contract of raw keys: nothing but what lies beside them moves.
+  // CHECK: torsor.rebase in(%arg0) sequences(%arg1) table_info [] blocks [] streams ["index"]
+  torsor.rebase in(%kc) sequences(%seq) table_info [] blocks []
+    streams ["index"] : !f, memref<?x12xi64>
+  return
+}
+
 // CHECK-LABEL: func.func @merge
 func.func @merge(%o: !f, %lse: memref<?x?x?xf32>, %seq: memref<?x12xi64>,
     %sinks: memref<?xf32>) {

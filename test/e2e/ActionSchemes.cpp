@@ -260,8 +260,9 @@ std::vector<SchemeCase> fading() {
   };
 }
 
-/// I - 2 v v' / v'v: orthogonal.
-void addReflection(Problem &problem, int64_t n, Random &random) {
+/// (I - 2 v v' / v'v) diag(1 … most): orthogonal for 1.
+void addReflection(Problem &problem, int64_t n, Random &random,
+                   double most = 1) {
   std::vector<double> v, p(n * n);
   double square = 0;
   for (int64_t r = 0; r < n; ++r) {
@@ -270,7 +271,8 @@ void addReflection(Problem &problem, int64_t n, Random &random) {
   }
   for (int64_t r = 0; r < n; ++r)
     for (int64_t c = 0; c < n; ++c)
-      p[r * n + c] = (r == c) - 2 * v[r] * v[c] / square;
+      p[r * n + c] = ((r == c) - 2 * v[r] * v[c] / square) *
+                     std::pow(most, double(c) / double(n));
   addValue(problem, "P", HostArray::of({n, n}, p));
 }
 
@@ -313,6 +315,28 @@ std::vector<SchemeCase> planes() {
        plain,
        [](Problem &problem, Random &random) {
          addReflection(problem, 2 * pairsOf(problem), random);
+       }},
+      {"basis_conditioned",
+       [](int64_t d) {
+         int64_t e = d / 2 * 2;
+         return scheme("param P: f32[" + text(e) + ", " + text(e) +
+                       "] condition 5 action basis(split(" + rope(e) +
+                       "), columns = P)" + rest(d, e) + " mask causal");
+       },
+       [](int64_t d) { return Magnitude{4 / std::sqrt(double(d)), 0}; },
+       [](Problem &problem, Random &random) {
+         addReflection(problem, 2 * pairsOf(problem), random, 4);
+       }},
+      {"basis_of_decay",
+       [](int64_t d) {
+         std::string n = text(d);
+         return scheme("param P: f32[" + n + ", " + n +
+                       "] condition 5 action basis(decay(" + n +
+                       ", rate = 0.02), columns = P) mask causal");
+       },
+       [](int64_t d) { return Magnitude{4 / std::sqrt(double(d)), 0}; },
+       [](Problem &problem, Random &random) {
+         addReflection(problem, problem.q.shape[3], random, 4);
        }},
       {"basis_by_head",
        [](int64_t d) {

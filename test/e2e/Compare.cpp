@@ -73,8 +73,8 @@ std::string compare(const RunResult &result, const Output &reference,
       double keys = 0, vmax = 0;
       for (int64_t n = 0; n < run.keyLength; ++n) {
         keys = std::max(keys, norm(problem.k, run.keyRow, g, run.keyStart + n));
-        vmax =
-            std::max(vmax, largest(problem.v, run.keyRow, g, run.keyStart + n));
+        vmax = std::max(vmax, largest(problem.v ? problem.v : problem.k,
+                                      run.keyRow, g, run.keyStart + n));
       }
       for (int64_t n = 0; n < run.queryLength; ++n) {
         int64_t token = run.queryStart + n;

@@ -65,27 +65,9 @@ Magnitude measure(const Output &traced, int64_t width) {
   return magnitude;
 }
 
-TEST_P(ExampleTest, AgreesWithTheReference) {
-  fs::path path = fs::path(TORSOR_TEST_SCHEMES) / (GetParam().file + ".torsor");
-  std::string error;
-  KernelOptions options;
-  options.scheme = GetParam().scheme;
-  options.head = options.value = 64;
-  Compiled compiled = compileBoth(read(path), options, error);
-  if (!compiled.kernel &&
-      error.find("no kernel for this yet") != std::string::npos) {
-    size_t at = error.find("no kernel");
-    GTEST_SKIP() << error.substr(at, error.find('\n', at) - at);
-  }
-  ASSERT_TRUE(compiled.kernel) << error;
-  SchemeOp scheme = compiled.module.scheme(GetParam().scheme);
-  if (scheme.getOps<MaskOp>().empty())
-    GTEST_SKIP() << "an embedding alone attends to nothing";
-  if (scheme.getValueLow())
-    GTEST_SKIP() << "the calls of this test have values of their own";
-  int64_t head = compiled.kernel->info().head,
-          value = compiled.kernel->info().value;
-  const ShapeCase shapes[] = {
+/// Few tokens: prefilled, decoded, and read from a cache.
+std::vector<ShapeCase> nearShapes() {
+  return {
       {"prefill", 4, 2, {{70, 70}}, Layout::Padded, false, 0, TORSOR_PREFILL},
       {"decode", 4, 2, {{1, 150}, {2, 33}}},
       {"cached",
@@ -98,10 +80,44 @@ TEST_P(ExampleTest, AgreesWithTheReference) {
        TORSOR_ATTEND,
        2,
        8}};
+}
+
+/// Where lengths and positions matter: a batch on both sides of the usual
+/// trained length, and tokens on either side of a chunk, and of a period, of
+/// 8192 and 16384.
+std::vector<ShapeCase> farShapes() {
+  return {{"both sides of 4096", 2, 1, {{2, 4500}, {3, 60}}},
+          {"across 8192", 2, 1, {{40, 64}}, Layout::Dense, false, 8150},
+          {"across 16384", 2, 1, {{40, 64}}, Layout::Dense, false, 16350}};
+}
+
+/// Compares the scheme's kernels with the reference on calls of these shapes.
+void compareCalls(const Example &example, torsor_dtype dtype,
+                  const std::vector<ShapeCase> &shapes) {
+  fs::path path = fs::path(TORSOR_TEST_SCHEMES) / (example.file + ".torsor");
+  std::string error;
+  KernelOptions options;
+  options.scheme = example.scheme;
+  options.head = options.value = 64;
+  options.dtype = dtype;
+  Compiled compiled = compileBoth(read(path), options, error);
+  if (!compiled.kernel &&
+      error.find("no kernel for this yet") != std::string::npos) {
+    size_t at = error.find("no kernel");
+    GTEST_SKIP() << error.substr(at, error.find('\n', at) - at);
+  }
+  ASSERT_TRUE(compiled.kernel) << error;
+  SchemeOp scheme = compiled.module.scheme(example.scheme);
+  if (scheme.getOps<MaskOp>().empty())
+    GTEST_SKIP() << "an embedding alone attends to nothing";
+  int64_t head = compiled.kernel->info().head,
+          value = compiled.kernel->info().value;
   uint64_t seed = 1;
   for (const ShapeCase &shape : shapes) {
     Random random(seed++);
     Problem problem = makeCall(shape, head, value, random);
+    if (scheme.getValueLow())
+      problem.v = {};
     fillArguments(scheme, problem, random);
     Problem traced = compiled.kernel->rounded(problem);
     traced.trace = true;
@@ -114,6 +130,22 @@ TEST_P(ExampleTest, AgreesWithTheReference) {
         "")
         << shape.name;
   }
+}
+
+TEST_P(ExampleTest, AgreesWithTheReference) {
+  compareCalls(GetParam(), TORSOR_F32, nearShapes());
+}
+
+TEST_P(ExampleTest, AgreesFarFromTheStart) {
+  compareCalls(GetParam(), TORSOR_F32, farShapes());
+}
+
+TEST_P(ExampleTest, AgreesInBf16) {
+  compareCalls(GetParam(), TORSOR_BF16, nearShapes());
+}
+
+TEST_P(ExampleTest, AgreesInF16) {
+  compareCalls(GetParam(), TORSOR_F16, nearShapes());
 }
 
 } // namespace

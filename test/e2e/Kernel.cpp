@@ -23,12 +23,8 @@ static torsor_compiler *compiler(std::string &error) {
 }
 
 /// In a program with a sanitizer's runtime, kernels are checked as well. The
-/// variable is for one that has it preloaded. Not with bf16: the checks part
-/// a conversion from its store, and LLVM then calls a function of libgcc that
-/// this lacks.
-static uint32_t sanitizerFlags(torsor_dtype dtype) {
-  if (dtype == TORSOR_BF16)
-    return 0;
+/// variable is for one that has it preloaded.
+static uint32_t sanitizerFlags() {
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
   return TORSOR_ADDRESS_SANITIZER;
@@ -58,7 +54,7 @@ static torsor_library *compileLibrary(const std::string &source,
   compile.value = options.value;
   compile.dtype = options.dtype;
   compile.flags = (options.f32Reference ? TORSOR_F32_REFERENCE : 0) |
-                  sanitizerFlags(options.dtype);
+                  sanitizerFlags();
   compile.target = options.target.empty() ? nullptr : options.target.c_str();
   torsor_diagnostics *diagnostics = nullptr;
   torsor_library *library = nullptr;

@@ -47,6 +47,9 @@ struct RunOptions {
   /// empty, whose results are merged.
   int64_t parts = 0;
   uint64_t seed = 1;
+  /// Not 0: keys are appended so many positions behind their own and then moved
+  /// to these, all sequences by amounts of their own.
+  int64_t shift = 0;
 };
 
 struct RunResult {

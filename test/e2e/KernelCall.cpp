@@ -118,6 +118,43 @@ bool Kernel::Call::bindParams() {
                                         int64_t(params.size()), &instance));
 }
 
+int64_t Kernel::Call::shiftOf(int64_t sequence) const {
+  return options.shift ? options.shift + 3 * sequence : 0;
+}
+
+bool Kernel::Call::isPosition(const torsor_argument &argument) const {
+  if (!(argument.flags & TORSOR_ARG_CLOCK))
+    return false;
+  bool hasPos = false;
+  for (const torsor_argument &other : kernel.arguments)
+    hasPos |= !std::strcmp(other.name, "pos");
+  return hasPos ? !std::strcmp(argument.name, "pos")
+                : argument.dtype == TORSOR_I32 || argument.dtype == TORSOR_I64;
+}
+
+/// Every element with `shift` added.
+static HostArray plus(const HostArray &array, int64_t shift) {
+  if (!shift)
+    return array;
+  int64_t count = 1;
+  for (int64_t extent : array.shape)
+    count *= extent;
+  std::vector<int64_t> integers;
+  std::vector<double> reals;
+  std::vector<int64_t> at(array.shape.size(), 0);
+  for (int64_t n = 0; n < count; ++n) {
+    int64_t rest = n;
+    for (size_t axis = at.size(); axis-- > 0; rest /= array.shape[axis])
+      at[axis] = rest % array.shape[axis];
+    if (array.integers)
+      integers.push_back(array.integers[array.offset(at)] + shift);
+    else
+      reals.push_back(array.reals[array.offset(at)] + double(shift));
+  }
+  return array.integers ? HostArray::of(array.shape, std::move(integers))
+                        : HostArray::of(array.shape, std::move(reals));
+}
+
 /// Clocks and inputs. Of an append, the keys' as those of the tokens it brings;
 /// of attention over a cache, the queries' alone; of a step, the queries', for
 /// they are the new keys, too.
@@ -146,7 +183,9 @@ std::vector<torsor_binding> Kernel::Call::inputs(Bring bring,
       bound.push_back({argument.name, side, 0, keep(from, argument.dtype)});
     };
     if (bring == Bring::NewKeys)
-      bind(TORSOR_QUERY, array->key);
+      bind(TORSOR_QUERY, isPosition(argument)
+                             ? plus(array->key, shiftOf(sequence))
+                             : array->key);
     else if (bring == Bring::NewTokens || (argument.sides & TORSOR_QUERY))
       bind(TORSOR_QUERY, array->query);
     if (bring == Bring::Both && (argument.sides & TORSOR_KEY))
@@ -165,7 +204,7 @@ bool Kernel::Call::makeCache() {
     // keys must count their indices itself.
     bool counts = options.cache.layout == TORSOR_RING && options.cache.slots &&
                   !std::strcmp(described[n].name, "index");
-    if (n >= 2 && !counts)
+    if (n >= (problem.v ? 2 : 1) && !counts)
       streams.push_back({described[n].name, 0, 0, {}});
   }
   torsor_cache_options cacheOptions = {};
@@ -187,22 +226,48 @@ bool Kernel::Call::append(const torsor_call &base, bool allButQueries) {
   for (size_t n = 0; n < problem.sequences.size(); ++n) {
     const SequenceRun &run = problem.sequences[n];
     int64_t length = run.keyLength - (allButQueries ? run.queryLength : 0);
-    if (!appendRun(run, length, inputs(Bring::NewKeys, int64_t(n)), base))
+    if (!appendRun(int64_t(n), length, base))
       return false;
   }
-  return true;
+  return !options.shift || rebase(allButQueries);
 }
 
-bool Kernel::Call::appendRun(const SequenceRun &run, int64_t length,
-                             const std::vector<torsor_binding> &bound,
+bool Kernel::Call::rebase(bool allButQueries) {
+  std::vector<torsor_sequence> sequences;
+  for (size_t n = 0; n < problem.sequences.size(); ++n) {
+    const SequenceRun &run = problem.sequences[n];
+    torsor_sequence s = {};
+    s.key_row = run.keyRow;
+    s.key_start = run.keyStart;
+    s.key_length = run.keyLength - (allButQueries ? run.queryLength : 0);
+    place(run, s);
+    s.shift = -shiftOf(int64_t(n));
+    sequences.push_back(s);
+  }
+  torsor_batch batch = {};
+  batch.size = sizeof batch;
+  batch.count = int64_t(sequences.size());
+  batch.sequences = sequences.data();
+  givePages(batch);
+  torsor_call call = {};
+  call.size = sizeof call;
+  call.batch = &batch;
+  call.cache = cache;
+  return !failed(torsor_run(instance, TORSOR_REBASE, &call, &executor));
+}
+
+bool Kernel::Call::appendRun(int64_t number, int64_t length,
                              const torsor_call &base) {
+  const SequenceRun &run = problem.sequences[number];
+  std::vector<torsor_binding> bound = inputs(Bring::NewKeys, number);
   torsor_batch batch = {};
   batch.size = sizeof batch;
   batch.count = 1;
   batch.inputs = bound.data();
   batch.input_count = int64_t(bound.size());
   if (problem.keyIndices)
-    batch.query_indices = keep(problem.keyIndices, TORSOR_I32);
+    batch.query_indices =
+        keep(plus(problem.keyIndices, shiftOf(number)), TORSOR_I32);
   givePages(batch);
   for (int64_t first = 0; first < length; first += options.appended) {
     int64_t count = std::min(options.appended, length - first);
@@ -214,7 +279,7 @@ bool Kernel::Call::appendRun(const SequenceRun &run, int64_t length,
     s.key_length = first + count;
     place(run, s);
     s.flags = TORSOR_PLACED;
-    s.key_index = run.placed ? run.keyIndex : 0;
+    s.key_index = (run.placed ? run.keyIndex : 0) + shiftOf(number);
     s.query_index = s.key_index + first;
     s.total = s.query_index + count;
     batch.sequences = &s;
@@ -276,7 +341,8 @@ void Kernel::Call::run() {
   call.size = sizeof call;
   call.q = keep(typed(problem.q, torsor_dtype(info.q), options.layout));
   call.k = keep(typed(problem.k, torsor_dtype(info.k), options.layout));
-  call.v = keep(typed(problem.v, torsor_dtype(info.v), options.layout));
+  if (problem.v) // else a part of k
+    call.v = keep(typed(problem.v, torsor_dtype(info.v), options.layout));
   const auto &q = problem.q.shape;
   TypedTensor o = output({q[0], q[1], q[2], info.value}, torsor_dtype(info.o),
                          options.layout);

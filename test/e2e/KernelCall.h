@@ -44,9 +44,13 @@ private:
   bool makeCache();
   /// Appends the keys of every sequence, or all but those of its queries.
   bool append(const torsor_call &base, bool allButQueries);
-  bool appendRun(const SequenceRun &run, int64_t length,
-                 const std::vector<torsor_binding> &bound,
-                 const torsor_call &base);
+  /// How far the keys of a sequence are appended behind their positions.
+  int64_t shiftOf(int64_t sequence) const;
+  /// Whether a clock is a position, which a shift moves.
+  bool isPosition(const torsor_argument &argument) const;
+  /// Moves the keys of every sequence back.
+  bool rebase(bool allButQueries);
+  bool appendRun(int64_t number, int64_t length, const torsor_call &base);
 
   bool attend(torsor_call &call);
   bool step(torsor_call &call);

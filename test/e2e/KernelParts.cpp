@@ -31,8 +31,9 @@ bool Kernel::Call::step(torsor_call &call) {
     return false;
   call.k = keep(typed(newTokens(problem, problem.k), torsor_dtype(info.k),
                       options.layout));
-  call.v = keep(typed(newTokens(problem, problem.v), torsor_dtype(info.v),
-                      options.layout));
+  if (problem.v)
+    call.v = keep(typed(newTokens(problem, problem.v), torsor_dtype(info.v),
+                        options.layout));
   call.cache = cache;
   std::vector<torsor_sequence> sequences;
   for (const SequenceRun &run : problem.sequences)

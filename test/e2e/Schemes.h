@@ -23,8 +23,7 @@ struct SchemeCase {
 std::vector<SchemeCase> schemeCases();
 /// Of norms, gains by lane and terms that read vectors (part of schemeCases).
 std::vector<SchemeCase> termCases();
-/// Of sums over paths (keys come in one piece, and few queries are tiled too)
-/// and of vectors added to values, for values as wide as the head.
+/// Of sums over paths: keys come in one piece.
 std::vector<SchemeCase> pathCases();
 /// Of actions beyond rotations of constant frequencies (part of schemeCases).
 std::vector<SchemeCase> actionCases();

@@ -110,6 +110,28 @@ std::vector<SchemeCase> contents() {
        [](Problem &problem, Random &random) {
          addParam(problem, "rel_k", {33, widthOf(problem)}, -1, 1, random);
        }},
+      {"shaw",
+       [](int64_t d) {
+         return scheme(d, "param rel_k: f32[33, D] param rel_v: f32[33, V] "
+                          "let row = clamp(delta, -16, 16) + 16 "
+                          "bias dot(q[i], rel_k[row]) / sqrt(D) "
+                          "value_bias rel_v[row] mask all");
+       },
+       biased,
+       [](Problem &problem, Random &random) {
+         addParam(problem, "rel_k", {33, widthOf(problem)}, -1, 1, random);
+         addParam(problem, "rel_v", {33, problem.v.shape[3]}, -1, 1, random);
+       }},
+      {"value_of_table",
+       [](int64_t d) {
+         return scheme(d, "param extra: f32[H, 9, V] value_bias extra[h, j mod "
+                          "9] mask last(77)");
+       },
+       [](int64_t) { return Magnitude{0, 0}; },
+       [](Problem &problem, Random &random) {
+         addParam(problem, "extra", {problem.heads, 9, problem.v.shape[3]}, -1,
+                  1, random);
+       }},
       {"xlnet",
        [](int64_t d) {
          return scheme(d, "param u, w: f32[H, D] param r: f32[H, 64, D] "
@@ -189,28 +211,6 @@ std::vector<SchemeCase> contents() {
 
 std::vector<SchemeCase> pathCases() {
   return {
-      {"shaw",
-       [](int64_t d) {
-         return scheme(d, "param rel_k: f32[33, D] param rel_v: f32[33, V] "
-                          "let row = clamp(delta, -16, 16) + 16 "
-                          "bias dot(q[i], rel_k[row]) / sqrt(D) "
-                          "value_bias rel_v[row] mask all");
-       },
-       biased,
-       [](Problem &problem, Random &random) {
-         addParam(problem, "rel_k", {33, widthOf(problem)}, -1, 1, random);
-         addParam(problem, "rel_v", {33, problem.v.shape[3]}, -1, 1, random);
-       }},
-      {"value_of_table",
-       [](int64_t d) {
-         return scheme(d, "param extra: f32[H, 9, V] value_bias extra[h, j mod "
-                          "9] mask last(77)");
-       },
-       [](int64_t) { return Magnitude{0, 0}; },
-       [](Problem &problem, Random &random) {
-         addParam(problem, "extra", {problem.heads, 9, problem.v.shape[3]}, -1,
-                  1, random);
-       }},
       {"cope",
        [](int64_t d) {
          return scheme(
@@ -235,6 +235,23 @@ std::vector<SchemeCase> pathCases() {
          addPerToken(problem, "gate", {problem.heads}, false,
                      [&](int64_t, int64_t) { return random.uniform(0, 0.1); });
        }},
+      {"path_of_both_sides",
+       [](int64_t d) {
+         return scheme(d, "input gate: f32[H] per token in 0 .. 1 bias -(sum l "
+                          "in j .. i: gate[l, h]) action " +
+                              rope(d) + " mask all");
+       },
+       [](int64_t) { return Magnitude{0, 60}; },
+       [](Problem &problem, Random &random) {
+         addPerToken(problem, "gate", {problem.heads}, false,
+                     [&](int64_t, int64_t) { return random.uniform(0, 0.1); });
+       }},
+      {"path_of_scores",
+       [](int64_t d) {
+         return scheme(d, "bias -0.1 * (sum l in j + 1 .. i: sigmoid(dot(q[i], "
+                          "k[l]) / sqrt(D))) mask window(90, right = 7)");
+       },
+       [](int64_t) { return Magnitude{0, 20}; }, nothing},
       {"grape_ap",
        [](int64_t d) {
          return scheme(

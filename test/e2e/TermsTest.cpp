@@ -3,6 +3,7 @@
 #include "test/e2e/Differential.h"
 #include "test/e2e/Schemes.h"
 
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <tuple>
@@ -12,18 +13,16 @@ using namespace torsor::test;
 
 namespace {
 
-/// All shapes but the longest, whatever kernel serves few queries: the
-/// reference walks every path of every pair. Two tiles of keys are among them.
+/// All shapes but the longest: the reference walks every path of every pair.
+/// Two tiles of keys are among them, and several splits of a decode.
 std::vector<ShapeCase> anyShapes() {
   std::vector<ShapeCase> shapes;
-  for (ShapeCase shape : shapeCases()) {
+  for (const ShapeCase &shape : shapeCases()) {
     int64_t most = 0;
     for (auto [queries, keys] : shape.lengths)
       most = std::max(most, queries * keys * keys);
     if (most > 100 * 300 * 300)
       continue;
-    if (shape.op == TORSOR_DECODE)
-      shape.op = TORSOR_ATTEND;
     shapes.push_back(shape);
   }
   return shapes;
@@ -66,6 +65,49 @@ TEST_P(PathTest, AgreesOnAllShapes) {
     RunOptions run{shape.op, shape.layout, shape.threads, shape.appended};
     EXPECT_EQ(differential(compiled, problem, run, scheme.magnitude(width)), "")
         << shape.name;
+  }
+}
+
+/// Keys and queries of one sequence at given indices.
+Problem placedKeys(const SchemeCase &scheme, std::vector<int64_t> indices,
+                   int64_t queries) {
+  Random random(5);
+  int64_t keys = int64_t(indices.size());
+  Problem problem = makeCall({"", 2, 1, {{queries, keys}}}, 21, 21, random);
+  scheme.fill(problem, random);
+  problem.keyIndices = HostArray::of({1, keys}, indices);
+  problem.queryIndices =
+      HostArray::of({1, queries}, std::vector<int64_t>(indices.end() - queries,
+                                                       indices.end()));
+  SequenceRun &run = problem.sequences[0];
+  run.placed = true;
+  run.total = *std::max_element(indices.begin(), indices.end()) + 1;
+  return problem;
+}
+
+// The kernel walks the keys as they lie.
+TEST(Paths, NeedKeysInTheOrderOfTheirIndices) {
+  for (const SchemeCase &scheme : pathCases()) {
+    Compiled compiled = compileText(scheme.source(21), 21, TORSOR_F32);
+    ASSERT_TRUE(compiled.kernel);
+    for (int64_t queries : {1, 3})
+      for (int64_t appended : {0, 4}) {
+        RunOptions run{TORSOR_ATTEND, Layout::Dense, 1, appended};
+        Problem rising =
+            placedKeys(scheme, {0, 2, -1, 3, 7, 8, 11, 12}, queries);
+        EXPECT_EQ(differential(compiled, rising, run, scheme.magnitude(21)), "")
+            << scheme.name << " " << queries << " " << appended;
+        for (std::vector<int64_t> indices :
+             {std::vector<int64_t>{0, 3, 2, 4, 7, 8, 11, 12},
+              std::vector<int64_t>{0, 2, 3, 3, 7, 8, 11, 12}}) {
+          RunResult result =
+              compiled.kernel->run(placedKeys(scheme, indices, queries), run);
+          EXPECT_EQ(result.status, TORSOR_UNSUPPORTED);
+          EXPECT_NE(result.error.find("keys in the order of their indices"),
+                    std::string::npos)
+              << scheme.name << ": " << result.error;
+        }
+      }
   }
 }
 

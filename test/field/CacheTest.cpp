@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Caches, shards and merges that other systems got wrong, by case.
 #include "test/e2e/AppendedKeys.h"
+#include "test/e2e/CacheUser.h"
 #include "test/e2e/Differential.h"
 #include "test/e2e/Schemes.h"
 
@@ -19,6 +20,77 @@ Compiled compiled(const std::string &text) {
   Compiled result = compileBoth(text, {}, error);
   EXPECT_TRUE(result.kernel) << text << "\n" << error;
   return result;
+}
+
+/// Keys [1, 1, tokens, 64] that stand at their index + 2000, moved down by
+/// `shift` in each of `moves` calls.
+std::vector<double> moved(const Kernel &kernel, const HostArray &k,
+                          int64_t moves, int64_t shift) {
+  int64_t tokens = k.shape[2];
+  CacheUser user(kernel, {1, 1, 1, {TORSOR_CONTIGUOUS, tokens}});
+  torsor_sequence s = lastTokens(0, tokens, tokens);
+  s.query_index = s.key_index = 2000;
+  s.total = 2000 + tokens;
+  EXPECT_EQ(user.append(k, k, {s}), TORSOR_OK) << torsor_error();
+  for (int64_t n = 0; n < moves; ++n)
+    EXPECT_EQ(user.rebase({movedKeys(0, 0, tokens, -shift)}), TORSOR_OK)
+        << torsor_error();
+  return user.stored("k");
+}
+
+// The bound that `explain` states: a move rounds a key once, so that an element
+// of a pair is off by half an ulp of the pair at most, each time.
+TEST(FieldKernel, POS_07_EachMoveRoundsOnce) {
+  constexpr int64_t tokens = 48, width = 64, moves = 1000;
+  for (torsor_dtype dtype : {TORSOR_F32, TORSOR_F16, TORSOR_BF16}) {
+    std::string error;
+    KernelOptions options;
+    options.dtype = dtype;
+    Compiled scheme = compileBoth(
+        "scheme x { action split(rope(64, base = 10_000)) mask causal }",
+        options, error);
+    ASSERT_TRUE(scheme.kernel) << error;
+    Random random(7);
+    std::vector<double> data;
+    for (int64_t n = 0; n < tokens * width; ++n)
+      data.push_back(random.uniform());
+    HostArray k =
+        rounded(HostArray::of({1, 1, tokens, width}, std::move(data)), dtype);
+    std::vector<double> often = moved(*scheme.kernel, k, moves, 1),
+                        once = moved(*scheme.kernel, k, 1, moves);
+    const double u = epsilonOf(dtype);
+    double worstOften = 0, worstOnce = 0, worstSize = 0;
+    for (int64_t n = 0; n < tokens; ++n)
+      for (int64_t p = 0; p < width / 2; ++p) {
+        double x = k.real(n * width + p), y = k.real(n * width + p + width / 2);
+        double size = std::hypot(x, y);
+        double phase = double(2000 + n - moves) *
+                       std::pow(10000.0, -double(p) / (width / 2.0));
+        double wantX = x * std::cos(phase) - y * std::sin(phase),
+               wantY = x * std::sin(phase) + y * std::cos(phase);
+        auto off = [&](const std::vector<double> &keys) {
+          return std::hypot(keys[n * width + p] - wantX,
+                            keys[n * width + p + width / 2] - wantY) /
+                 size;
+        };
+        worstOften = std::max(worstOften, off(often));
+        worstOnce = std::max(worstOnce, off(once));
+        worstSize = std::max(
+            worstSize, std::fabs(std::hypot(often[n * width + p],
+                                            often[n * width + p + width / 2]) /
+                                     size -
+                                 1));
+      }
+    // The append's rounding, and that of each move; beside it f32's own.
+    double each = u + (dtype == TORSOR_F32 ? 0 : 0x1p-24);
+    EXPECT_LE(worstOnce, 2 * each + 8 * 0x1p-24) << nameOf(dtype);
+    EXPECT_LE(worstOften, (moves + 1) * each + 8 * 0x1p-24) << nameOf(dtype);
+    EXPECT_LE(worstSize, (moves + 1) * each + 8 * 0x1p-24) << nameOf(dtype);
+    if (dtype == TORSOR_F32)
+      EXPECT_LE(worstOften, 1e-5); // of 1e-4 that are asked for
+    else                           // Why hosts add shifts up and move once.
+      EXPECT_GT(worstOften, 4 * worstOnce) << nameOf(dtype);
+  }
 }
 
 TEST(FieldKernel, POS_09_TheRingDropsTheOldest) {

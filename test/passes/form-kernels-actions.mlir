@@ -70,6 +70,54 @@ torsor.scheme @by_head head(2) {
 
 // -----
 
+// A basis that is not orthogonal: the keys meet its transposed inverse, which
+// `bind` makes.
+
+// CHECK-LABEL: func.func @conditioned.prefill
+// CHECK: kind = basis, lanes = <0, -1, 1 x 2>, keys = cached, vectors = 0, key_vectors = 1>
+// CHECK-LABEL: func.func @conditioned.append
+// CHECK: key_vectors = 1
+// CHECK-LABEL: func.func private @conditioned.bind
+// CHECK-SAME: memref<2x2xf32>, %{{.*}}: memref<2x4xf64>, %{{.*}}: memref<2x2xf32>
+// CHECK: arith.divf
+torsor.scheme @conditioned head(2) {
+  %p = torsor.param "p" ["2", "2"] condition 10.0 : tensor<2x2xf32>
+  %f = arith.constant dense<0.5> : tensor<1xf64>
+  %r = torsor.turn %f : tensor<1xf64> -> !torsor.action<2>
+  %a = torsor.adjacent %r : !torsor.action<2>
+  %b = torsor.basis %a columns %p : !torsor.action<2>, tensor<2x2xf32> -> !torsor.action<2>
+  torsor.action %b : !torsor.action<2>
+}
+
+// -----
+
+// A sum by head that no block reads: keys are packed once for a group.
+
+// CHECK-LABEL: func.func @forgetting.prefill
+// CHECK: torsor.attention
+// CHECK-NOT: keys_by_head
+// CHECK: slots_by_head
+// CHECK-NOT: keys_by_head
+// CHECK: } columns {
+// CHECK-NEXT: ^bb0(%{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64):
+torsor.scheme @forgetting head(2) {
+  %i = torsor.token query
+  %j = torsor.token key
+  %h = torsor.ambient head : i64
+  %g = torsor.input "gate" per token ["H"] : tensor<?x?xf32>
+  %c = torsor.running {
+  ^bb0(%l: !torsor.token):
+    %x = torsor.read %g[%l, %h] : (tensor<?x?xf32>, !torsor.token, i64) -> f64
+    torsor.yield %x : f64
+  } : !torsor.clock<f64>
+  %s = torsor.time %c of %i : !torsor.clock<f64> -> f64
+  %t = torsor.time %c of %j : !torsor.clock<f64> -> f64
+  %b = arith.subf %s, %t : f64
+  torsor.bias %b
+}
+
+// -----
+
 // A running sum is made before the kernel.
 
 // CHECK-LABEL: func.func @running.prefill

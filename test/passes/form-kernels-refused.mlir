@@ -71,13 +71,13 @@ torsor.scheme @value_basis head(2) {
 
 // -----
 
-// A basis must be orthogonal so far.
-torsor.scheme @conditioned head(2) {
-  %p = torsor.param "p" ["2", "2"] condition 10.0 : tensor<2x2xf32>
+// An inverse that nothing bounds.
+torsor.scheme @unconditioned head(2) {
+  %p = torsor.param "p" ["2", "2"] : tensor<2x2xf32>
   %f = arith.constant dense<0.5> : tensor<1xf64>
   %r = torsor.turn %f : tensor<1xf64> -> !torsor.action<2>
   %a = torsor.adjacent %r : !torsor.action<2>
-  // expected-error@+1 {{no kernel for this yet: a basis that is not orthogonal}}
+  // expected-error@+1 {{no kernel for this yet: a basis that is neither orthogonal nor conditioned}}
   %b = torsor.basis %a columns %p : !torsor.action<2>, tensor<2x2xf32> -> !torsor.action<2>
   torsor.action %b : !torsor.action<2>
 }
@@ -98,6 +98,6 @@ torsor.scheme @long_sum head(2) {
 
 // -----
 
-// expected-error@+1 {{no kernel for this yet: a value that is part of the key}}
-torsor.scheme @value_in_key head(4) value(2) attributes {value_low = 0 : i64, value_high = 2 : i64} {
+// expected-error@+1 {{a value is lanes 2 to 4 of the key, which has 0 to 3}}
+torsor.scheme @value_in_key head(4) attributes {value_low = 2 : i64, value_high = 4 : i64} {
 }

@@ -113,8 +113,7 @@ torsor.scheme @slots head(2) {
 // -----
 
 // A sum over a path: its term is a region of its own, at the key's token, and
-// the product of q and k without an action is the score. No decode: a row's
-// keys are walked in one piece.
+// the product of q and k without an action is the score.
 // CHECK-LABEL: func.func @path.prefill
 // CHECK: path_after = 1
 // CHECK: path {
@@ -122,7 +121,8 @@ torsor.scheme @slots head(2) {
 // CHECK-NOT: torsor.row_dot
 // CHECK: logit
 // CHECK: torsor.path 0
-// CHECK-NOT: @path.decode
+// CHECK-LABEL: func.func @path.decode
+// CHECK: path_after = 1
 torsor.scheme @path head(2) {
   %i = torsor.token query
   %q = torsor.vector query %i : tensor<2xf64>

@@ -34,6 +34,12 @@
 // CHECK-LABEL: func.func @rope.merge(
 // CHECK: torsor.merge
 
+// CHECK-LABEL: func.func @rope.rebase(
+// CHECK-SAME: memref<4xi64>) attributes {torsor.operation = "rebase"}
+// CHECK: torsor.rebase
+// CHECK-SAME: blocks [#torsor.block<kind = turn, lanes = <0, 4, 1 x 4>, rates = 0, keys = cached>]
+// CHECK-SAME: streams ["index", "pos"]
+
 // 1 radian is 2935890503282001226 / 2^64 turns; -0.5 turns the other way.
 // CHECK-LABEL: func.func private @rope.bind(
 // CHECK: arith.constant 2935890503282001226 : i64

@@ -90,6 +90,19 @@ TEST(Emit, ReadsALearnedSpectrumAsARow) {
   EXPECT_EQ(count(text, "torsor.read %"), 8u) << text;
 }
 
+TEST(Emit, AnAxisVIsAsWideAsTheValue) {
+  const char *rows = " param rows: f32[3, V] value_bias rows[clamp(i - j, 0, "
+                     "2)] mask causal }";
+  for (const char *widths :
+       {"scheme x { head 8 value 4", "scheme x { head 8 value D div 2",
+        "scheme x { action zero(8) value 4", "scheme x { value 4",
+        "scheme x { let half = 4 head 8 value half",
+        "scheme x { head 8 value key[2 .. 5]"}) {
+    std::string text = emitText(widths + std::string(rows));
+    EXPECT_TRUE(contains(text, "tensor<3x4xf32>")) << widths << text;
+  }
+}
+
 TEST(Emit, ChoosesBetweenListsOnce) {
   std::string text =
       emitText("scheme x { let w = if N > 9 then [1, 2] else [3, 4] action "

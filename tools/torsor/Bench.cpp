@@ -5,6 +5,7 @@
 #include "dialect/TorsorDialect.h"
 #include "runtime/jit/Explain.h"
 #include "runtime/jit/ObjectLoader.h"
+#include "tools/torsor/BenchCompile.h"
 #include "tools/torsor/BenchData.h"
 #include "tools/torsor/Commands.h"
 #include "tools/torsor/Failure.h"
@@ -28,8 +29,8 @@ struct BenchOptions {
   int64_t batch = 1, queries = 0, keys = 2048, threads = 1;
   int rounds = 7;
   double seconds = 1;
-  int64_t segment = 0;
-  bool json = false, check = false, wall = false;
+  int64_t segment = 0, page = 0;
+  bool json = false, check = false, wall = false, compile = false;
 };
 
 /// The hand-written kernel on problems that it can do.
@@ -88,6 +89,7 @@ void Bench::readShape() {
                                   : options.keys;
   shape.threads = options.threads;
   shape.segment = options.segment;
+  shape.page = shape.decode ? options.page : 0;
   if (shape.queries > shape.keys)
     failUsage(fmt::format("--queries {} --keys {}: the queries are the last of "
                           "the keys, so there cannot be more of them",
@@ -366,10 +368,21 @@ void torsor::addBenchCommand(CLI::App &app) {
   count("--segment", options->segment,
         "Integer inputs number stretches of so many tokens; by default they "
         "are 0");
+  count("--page", options->page,
+        "Decode from a cache of pages of so many keys, in a random order");
   command->add_flag("--wall", options->wall,
                     "Time one thread by the wall clock, too");
   command->add_flag("--check", options->check,
                     "Also compare some rows with the exact reference");
+  command->add_flag("--compile", options->compile,
+                    "Time the compiler instead of a kernel: each operation, "
+                    "and all of them");
   command->add_flag("--json", options->json, "Print JSON");
-  command->callback([options] { Bench(*options).run(); });
+  command->callback([options] {
+    if (options->compile)
+      benchCompile(options->source, options->dtype, options->target,
+                   options->rounds, options->seconds, options->json);
+    else
+      Bench(*options).run();
+  });
 }

@@ -27,7 +27,8 @@ double BenchCall::measureError(SchemeOp scheme) {
   problem.groups = shape.groups;
   problem.q = toHost(q.tensor());
   problem.k = toHost(k.tensor());
-  problem.v = toHost(v.tensor());
+  if (v.data())
+    problem.v = toHost(v.tensor());
   for (const torsor_binding *list : {params.data(), everyInput.data()}) {
     size_t count = list == params.data() ? params.size() : everyInput.size();
     for (size_t n = 0; n < count; ++n) {

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
+#include <string_view>
 
 using namespace torsor;
 
@@ -22,7 +24,7 @@ static Array makeNormal(torsor_dtype dtype, std::vector<int64_t> shape,
 }
 
 /// Integers are 0 or number segments, reals spread over a tenth, both moved
-/// into the range.
+/// into the range: reals from its ends a little further, since f32 rounds them.
 torsor_tensor BenchCall::makeArgument(const torsor_argument &argument,
                                       int64_t tokens) {
   std::vector<int64_t> extents;
@@ -50,6 +52,8 @@ torsor_tensor BenchCall::makeArgument(const torsor_argument &argument,
                    : real          ? 0.1 * std::sin(static_cast<double>(n))
                    : shape.segment ? static_cast<double>(token / shape.segment)
                                    : 0;
+    if (real && !clock && value <= argument.low)
+      value = argument.low + 0.1 + std::fabs(value);
     array.set(n, std::clamp(value, argument.low, argument.high));
   }
   return array.tensor();
@@ -60,6 +64,15 @@ void BenchCall::makeArguments() {
   info.size = sizeof info;
   checkStatus(torsor_scheme_describe(scheme, &info), "describe");
   variant = info.variant;
+  bool hasValues = false; // else they are lanes of the keys
+  for (int64_t n = 0; n < info.streams; ++n) {
+    torsor_argument stream = {};
+    stream.size = sizeof stream;
+    checkStatus(torsor_scheme_stream(scheme, n, &stream), "describe");
+    hasValues |= std::string_view(stream.name) == "v";
+  }
+  if (!hasValues)
+    v = Array();
   for (int64_t n = 0; n < info.arguments; ++n) {
     torsor_argument argument = {};
     argument.size = sizeof argument;
@@ -83,12 +96,29 @@ void BenchCall::makeArguments() {
   }
 }
 
+/// Page tables that name the pages of all sequences in a random order.
+void BenchCall::makePages() {
+  int64_t each = (shape.keys + shape.page - 1) / shape.page;
+  pages.resize(each * shape.batch);
+  std::iota(pages.begin(), pages.end(), 0);
+  std::shuffle(pages.begin(), pages.end(), std::mt19937(4));
+  for (size_t n = 0; n < sequences.size(); ++n)
+    sequences[n].key_row = each * static_cast<int64_t>(n);
+  batch.pages = pages.data();
+  batch.page_count = static_cast<int64_t>(pages.size());
+}
+
 /// Decode reads a cache: append all keys to one of the library's own.
 void BenchCall::fillCache() {
   torsor_cache_options options = {};
   options.size = sizeof options;
   options.rows = shape.batch;
   options.slots = shape.keys;
+  if (shape.page) {
+    options.layout = TORSOR_PAGED;
+    options.rows = static_cast<int64_t>(pages.size());
+    options.slots = shape.page;
+  }
   checkStatus(torsor_cache_create(instance, &options, &cache), "cache");
   std::vector<torsor_sequence> all = sequences;
   for (torsor_sequence &sequence : all)
@@ -146,6 +176,8 @@ BenchCall::BenchCall(torsor_library *library, const BenchShape &given)
   batch.sequences = sequences.data();
   batch.inputs = inputs.data();
   batch.input_count = static_cast<int64_t>(inputs.size());
+  if (shape.page)
+    makePages();
   if (shape.decode)
     fillCache();
   call.size = sizeof call;

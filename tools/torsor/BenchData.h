@@ -21,6 +21,8 @@ struct BenchShape {
   bool decode = false;
   /// Integers given by token are its number divided by this; 0: they are 0.
   int64_t segment = 0;
+  /// Decode: keys of a page of the cache; 0: contiguous rows.
+  int64_t page = 0;
 };
 
 /// One call, set up once. All functions throw a Failure.
@@ -58,11 +60,13 @@ private:
   /// Every argument on both sides, also what a cache keeps.
   std::vector<torsor_binding> everyInput;
   std::vector<torsor_sequence> sequences;
+  std::vector<int32_t> pages;
   torsor_batch batch = {};
   torsor_call call = {};
 
   void makeArguments();
   torsor_tensor makeArgument(const torsor_argument &argument, int64_t tokens);
+  void makePages();
   void fillCache();
 };
 

@@ -26,8 +26,8 @@ static uint32_t parseOperations(const std::vector<std::string> &names) {
   static const std::pair<const char *, torsor_op> known[] = {
       {"prefill", TORSOR_PREFILL}, {"decode", TORSOR_DECODE},
       {"append", TORSOR_APPEND},   {"merge", TORSOR_MERGE},
-      {"embed", TORSOR_EMBED},     {"attend", TORSOR_ATTEND},
-      {"step", TORSOR_STEP}};
+      {"rebase", TORSOR_REBASE},   {"embed", TORSOR_EMBED},
+      {"attend", TORSOR_ATTEND},   {"step", TORSOR_STEP}};
   uint32_t bits = 0;
   for (const std::string &name : names) {
     uint32_t before = bits;
@@ -36,7 +36,7 @@ static uint32_t parseOperations(const std::vector<std::string> &names) {
         bits |= 1u << op;
     if (bits == before && name != "")
       failUsage(fmt::format("--op {}: write prefill, decode, append, merge, "
-                            "embed, attend or step",
+                            "rebase, embed, attend or step",
                             name));
   }
   return bits;

@@ -42,7 +42,10 @@ static Array readTensor(const char *name, const std::string &path,
 void torsor::readTensors(const RunFiles &files, RunInputs &inputs) {
   Array q = readTensor("--q", files.q, files.unsignedIsBf16);
   Array k = readTensor("--k", files.k, files.unsignedIsBf16);
-  Array v = readTensor("--v", files.v, files.unsignedIsBf16);
+  Array v;
+  bool hasValues = !files.v.empty();
+  if (hasValues)
+    v = readTensor("--v", files.v, files.unsignedIsBf16);
   auto expect = [&](const char *a, const Array &x, const char *b,
                     const Array &y, int axis, const char *what) {
     if (x.shape[axis] != y.shape[axis])
@@ -51,9 +54,11 @@ void torsor::readTensors(const RunFiles &files, RunInputs &inputs) {
                            what));
   };
   expect("--q", q, "--k", k, 0, "batch");
-  expect("--k", k, "--v", v, 0, "batch");
-  expect("--k", k, "--v", v, 1, "heads");
-  expect("--k", k, "--v", v, 2, "length");
+  if (hasValues) {
+    expect("--k", k, "--v", v, 0, "batch");
+    expect("--k", k, "--v", v, 1, "heads");
+    expect("--k", k, "--v", v, 2, "length");
+  }
   expect("--q", q, "--k", k, 3, "width");
   inputs.batch = q.shape[0];
   inputs.heads = q.shape[1];
@@ -61,7 +66,7 @@ void torsor::readTensors(const RunFiles &files, RunInputs &inputs) {
   inputs.queries = q.shape[2];
   inputs.keys = k.shape[2];
   inputs.head = q.shape[3];
-  inputs.value = v.shape[3];
+  inputs.value = hasValues ? v.shape[3] : 0;
   if (inputs.groups == 0 || inputs.heads % inputs.groups)
     failUser(fmt::format("--q has {} heads and --k has {}; the first number "
                          "must be a multiple of the second",
@@ -71,7 +76,8 @@ void torsor::readTensors(const RunFiles &files, RunInputs &inputs) {
                                          : q.dtype;
   inputs.q = convertArray(q, inputs.dtype);
   inputs.k = convertArray(k, inputs.dtype);
-  inputs.v = convertArray(v, inputs.dtype);
+  if (hasValues)
+    inputs.v = convertArray(v, inputs.dtype);
 }
 
 static torsor_dtype toType(Storage storage) {

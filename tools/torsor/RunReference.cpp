@@ -68,7 +68,8 @@ void torsor::runReference(SchemeOp scheme, const RunInputs &inputs, Array &o,
   problem.groups = inputs.groups;
   problem.q = toHost(inputs.q.tensor());
   problem.k = toHost(inputs.k.tensor());
-  problem.v = toHost(inputs.v.tensor());
+  if (inputs.value && !inputs.v.shape.empty()) // else a part of the key
+    problem.v = toHost(inputs.v.tensor());
   for (const torsor_sequence &sequence : inputs.sequences) {
     SequenceRun run;
     run.queryRow = sequence.query_row;

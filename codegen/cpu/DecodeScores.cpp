@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Masks, biases and path sums on the scores of a decode chunk.
+#include "codegen/cpu/DecodeChunk.h"
+#include "codegen/cpu/PathSums.h"
+
+using namespace mlir;
+
+namespace torsor {
+
+/// What the row sees among the keys key … key + lanes - 1.
+Num DecodeChunk::isSeen(Num row, Num key) const {
+  Emitter &e = c.e;
+  AttentionOp op = c.op;
+  int64_t lanes = c.lanes();
+  Num number = e.splat(e.convert(key, e.i32), lanes) + e.iota(e.i32, lanes);
+  Num seen =
+      (number < e.convert(count, e.i32)) & (c.keyIndices.load(key, lanes) >= 0);
+  if (!op.getMask().empty())
+    seen = seen & emitPair(c, op.getMask(), row, key);
+  return seen;
+}
+
+void DecodeChunk::maskScores(Num row, Num key, Num &score) const {
+  Num hidden = c.e.constant(c.e.vec(c.lanes(), c.e.f32), hiddenScore);
+  score = select(isSeen(row, key), score, hidden);
+}
+
+void DecodeChunk::emitMask() const {
+  c.e.loop(0, rows, 1, [&](Num row) {
+    c.e.loop(0, count, c.lanes(), [&](Num key) {
+      Num at = row * decodeChunk + key;
+      Num score = c.scores.load(at, c.lanes());
+      maskScores(row, key, score);
+      c.scores.store(at, score);
+    });
+  });
+}
+
+void DecodeChunk::emitBiases(Num partial) const {
+  Emitter &e = c.e;
+  AttentionOp op = c.op;
+  int64_t lanes = c.lanes();
+  Num last = alignDown(count - 1, lanes);
+  e.loop(0, rows, 1, [&](Num row) {
+    e.loop(0, count, lanes, [&](Num key) {
+      if (c.layout.paths) // from the last key down
+        key = last - key;
+      Num at = row * decodeChunk + key;
+      Num score = c.scores.load(at, lanes) + emitStart(c, row, key);
+      Nums paths;
+      if (c.layout.paths)
+        paths = emitPathSums(
+            c, row, emitPathTerms(c, row, key, score, isSeen(row, key)));
+      if (!op.getLogit().empty())
+        score = emitPair(c, op.getLogit(), row, key, score, paths);
+      score = e.choose(
+          partial,
+          [&]() -> Nums {
+            Num masked = score;
+            maskScores(row, key, masked);
+            return {masked};
+          },
+          [&]() -> Nums { return {score}; })[0];
+      c.scores.store(at, score);
+    });
+  });
+}
+
+void DecodeChunk::emitPathTotals() const {
+  Emitter &e = c.e;
+  AttentionOp op = c.op;
+  int64_t lanes = c.lanes();
+  bool readsScore = !op.getPath().getArgument(0).use_empty();
+  if (readsScore)
+    emitAllForms();
+  e.loop(0, rows, 1, [&](Num row) {
+    e.loop(0, count, lanes, [&](Num key) {
+      Num score = e.constant(e.vec(lanes, e.f32), 0.0);
+      if (readsScore)
+        score = c.scores.load(row * decodeChunk + key, lanes) +
+                emitStart(c, row, key);
+      Nums terms = emitPathTerms(c, row, key, score, isSeen(row, key));
+      for (auto [n, term] : llvm::enumerate(terms)) {
+        Pointer total = c.pathSums + (row + int64_t(n) * c.layout.rows);
+        total.store(0, total.load(0) + e.sum(term));
+      }
+    });
+  });
+}
+
+} // namespace torsor
