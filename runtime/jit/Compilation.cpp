@@ -282,6 +282,27 @@ mlir::ModuleOp Compilation::formKernels(bool optional) {
   return *state->kernels;
 }
 
+/// Reports the schemes whose cached keys cannot be moved, at their actions.
+bool Compilation::canMove(mlir::ModuleOp module) {
+  bool can = true;
+  module.walk([&](InterfaceOp interface) {
+    std::optional<llvm::StringRef> why = interface.getNoRebase();
+    if (!why)
+      return;
+    mlir::Location loc = interface.getLoc();
+    if (auto scheme =
+            state->schemes->lookupSymbol<SchemeOp>(interface.getSymName()))
+      for (ActionTermOp action : scheme.getBody().getOps<ActionTermOp>())
+        loc = action.getLoc();
+    can = false;
+    mlir::emitError(loc)
+        << "rebase: keys that scheme '" << interface.getSymName()
+        << "' has left in a cache cannot be moved: " << *why
+        << "; leave rebase out of the operations [kernel]";
+  });
+  return can;
+}
+
 /// Drops the operations that are not wanted; those wanted must be there.
 bool Compilation::keepOperations(mlir::ModuleOp module) {
   uint32_t wanted = options.operations;
@@ -302,16 +323,10 @@ bool Compilation::keepOperations(mlir::ModuleOp module) {
                         fmt::format("no kernel for operation {} yet", op));
       return false;
     }
-  bool movable = true;
+  if (has(TORSOR_REBASE) &&
+      !runStep("choosing operations", false, [&] { return canMove(module); }))
+    return false;
   module.walk([&](InterfaceOp interface) {
-    if (std::optional<llvm::StringRef> why = interface.getNoRebase();
-        why && has(TORSOR_REBASE)) {
-      movable = false;
-      diagnostics.error({}, "kernel",
-                        fmt::format("rebase: keys that scheme '{}' has left in "
-                                    "a cache cannot be moved: {}",
-                                    interface.getSymName().str(), why->str()));
-    }
     llvm::SmallVector<mlir::NamedAttribute> kept;
     for (mlir::NamedAttribute entry : interface.getOperations()) {
       bool keep = true;
@@ -324,5 +339,5 @@ bool Compilation::keepOperations(mlir::ModuleOp module) {
     interface.setOperationsAttr(
         mlir::DictionaryAttr::get(module.getContext(), kept));
   });
-  return movable;
+  return true;
 }

@@ -114,6 +114,7 @@ private:
   bool runStep(llvm::StringRef what, bool optional,
                llvm::function_ref<bool()> step);
   bool keepOperations(mlir::ModuleOp module);
+  bool canMove(mlir::ModuleOp module);
   llvm::SmallVector<const Target *> findTargets();
   Digest computeKey(llvm::ArrayRef<const Target *> targets);
   bool generate(llvm::ArrayRef<const Target *> targets, std::string &object);

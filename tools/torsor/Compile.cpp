@@ -110,7 +110,7 @@ void torsor::addCompileCommand(CLI::App &app) {
   command
       ->add_option("--op", options->operations,
                    "Only these operations: prefill, decode, append, merge, "
-                   "attend, step; can be repeated")
+                   "rebase, attend, step; can be repeated")
       ->type_name("NAME")
       ->take_all()
       ->allow_extra_args(false);
