@@ -237,8 +237,9 @@ void LatentReader::run() {
   }
   builder.messages.note(
       "keys and values are those after up-projection; for decoding from the "
-      "latent cache, fold the up-projections into q and the output and write "
-      "zero(kv_lora_rank) in place of the lanes at rest");
+      "latent cache, fold the up-projections into q and the output, write "
+      "zero(kv_lora_rank) in place of the lanes at rest, and 'value key[0 .. "
+      "kv_lora_rank - 1]'");
 }
 
 bool torsor::readLatent(const std::string &type, ModelBuilder &builder) {
