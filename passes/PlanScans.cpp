@@ -30,7 +30,20 @@ void listTerms(SchemeOp scheme) {
   }
 }
 
+/// Does something read an input of the key's token by the query head? It is
+/// then a slot of the keys for each head, where pairs would read it one by one.
+static bool readsKeysByHead(SchemePlan &plan) {
+  for (ReadOp read : plan.scheme.getBody().getOps<ReadOp>()) {
+    VarySet set = plan.varies.of(read.getResult());
+    if (read.getType().isIntOrFloat() && set.has(VarySet::Key) &&
+        set.has(VarySet::Head) && set.without(VarySet::Head).isColumn())
+      return true;
+  }
+  return false;
+}
+
 LogicalResult planScans(SchemePlan &plan) {
+  plan.slotsByHead = readsKeysByHead(plan);
   for (RunningOp running : plan.scheme.getBody().getOps<RunningOp>()) {
     if (running->use_empty())
       continue;

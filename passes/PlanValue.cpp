@@ -14,13 +14,27 @@ struct ValueLanes {
   bool has(int64_t lane) const { return lane >= low && lane < low + count; }
 };
 
+/// Times are read anew where they stand.
+bool isSameTime(Value a, Value b) {
+  if (a == b)
+    return true;
+  auto x = a.getDefiningOp<TimeOp>(), y = b.getDefiningOp<TimeOp>();
+  if (!x || !y)
+    return false;
+  auto s = x.getToken().getDefiningOp<TokenOp>();
+  auto t = y.getToken().getDefiningOp<TokenOp>();
+  return x.getClock() == y.getClock() && x.getMember() == y.getMember() && s &&
+         t && s.getSide() == t.getSide();
+}
+
 bool isSameTurn(const PlannedPair &key, const PlannedPair &value) {
   Value a = frequencyOf(*key.unit), b = frequencyOf(*value.unit);
   auto x = constantReal(a, key.unit->index);
   auto y = constantReal(b, value.unit->index);
   bool isSame =
       x && y ? *x == *y : a == b && key.unit->index == value.unit->index;
-  return isSame && key.isSameTime(value) && key.member == value.member;
+  return isSame && isSameTime(key.unit->timeQ, value.unit->timeQ) &&
+         isSameTime(key.unit->timeK, value.unit->timeK);
 }
 
 /// Does `blocks` do to the lanes of v what `valueBlocks` does to v?
