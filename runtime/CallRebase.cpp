@@ -27,9 +27,13 @@ torsor_status Call::resolveRebase(int64_t number, torsor_sequence &s) const {
                 "rebase: sequence %lld: shift is %lld, but it must be less "
                 "than 2^31 either way",
                 (long long)number, (long long)s.shift);
-  bool good = s.key_length >= 0 && s.key_length <= INT32_MAX;
-  if (!good || !liesInStorage(s))
-    return failRun(number, s);
+  if (s.key_length < 0 || s.key_length > INT32_MAX)
+    return fail(TORSOR_RANGE,
+                "rebase: sequence %lld: key_length is %lld, but it must be 0 "
+                "to %d",
+                (long long)number, (long long)s.key_length, INT32_MAX);
+  if (!liesInStorage(s))
+    return failStorage(number, s);
   int64_t end = s.key_start + s.key_length;
   if (!storage.isRing() ||
       end - std::max(s.key_start, storage.pinned) <= storage.turning())
