@@ -22,7 +22,8 @@ public:
   Rebase(Emitter &e, const Kernel &kernel, RebaseOp op,
          ArrayRef<BlockAttr> blocks)
       : e(e), kernel(kernel), op(op), blocks(blocks),
-        lanes(kernel.target->lanes), width(widthOf(op.getKCache())) {}
+        lanes(kernel.target->lanes), width(widthOf(op.getKCache())),
+        isWide(elementOf(op.getKCache()).isF32()) {}
 
   PlanEntry plan(const Call &call) const;
   void move(const Call &call, Num begin, Num end) const;
@@ -54,6 +55,8 @@ private:
   mutable RebaseOp op;
   ArrayRef<BlockAttr> blocks;
   int64_t lanes, width;
+  /// f32 is turned in f64, and rounded once; 16 bits are turned in f32.
+  bool isWide;
 };
 
 PlanEntry Rebase::plan(const Call &call) const {
@@ -85,19 +88,20 @@ void Rebase::forPairs(
     function_ref<void(BlockAttr, Num, int64_t, Num)> body) const {
   int64_t before = 0;
   for (BlockAttr block : blocks) {
-    int64_t count = block.getLanes().getCount();
-    int64_t whole = count / lanes * lanes;
-    if (whole)
-      e.loop(0, e.index(whole), lanes,
-             [&](Num p) { body(block, p, lanes, p + before); });
-    if (whole < count)
-      e.loop(whole, e.index(count), 1,
-             [&](Num p) { body(block, p, 1, p + before); });
+    int64_t count = block.getLanes().getCount(), done = 0;
+    // Two vectors of f32 are one of 16 bits.
+    for (int64_t step : {isWide ? lanes : 2 * lanes, lanes, int64_t(1)}) {
+      int64_t end = done + (count - done) / step * step;
+      if (done < end)
+        e.loop(done, e.index(end), step,
+               [&](Num p) { body(block, p, step, p + before); });
+      done = end;
+    }
     before += count;
   }
 }
 
-/// cos and sin of the shift for each pair, in f64.
+/// cos and sin of the shift for each pair, rounded once.
 void Rebase::fillTurns(const TableReader &tables, const Place &place,
                        Pointer turns) const {
   Pointer sines = turns + e.index(countTurns(blocks));
@@ -105,24 +109,24 @@ void Rebase::fillTurns(const TableReader &tables, const Place &place,
     const Table &rates = kernel.tables[block.getRates()];
     Num rate = tables.rates(rates, place, p + block.getRateOffset(), n);
     CosSin turn = emitWideCosSin(e, place.sequence.shift, rate);
-    turns.store(at, turn.cos);
-    sines.store(at, turn.sin);
+    turns.store(at, e.convert(turn.cos, turns.element));
+    sines.store(at, e.convert(turn.sin, turns.element));
   });
 }
 
-/// Lanes first + p step, … of a key in f64.
-static Num loadWide(Emitter &e, Pointer key, Num first, int64_t step,
-                    int64_t n) {
+/// Lanes first, first + step, … of a key in f32.
+static Num loadLanes(Emitter &e, Pointer key, Num first, int64_t step,
+                     int64_t n) {
   Num all =
       n == 1 || step == 1 ? key.load(first, n) : e.undef(e.vec(n, key.element));
   for (int64_t lane = 0; n > 1 && step > 1 && lane < n; ++lane)
     all = e.insert(all, key.load(first + lane * step), lane);
-  return e.convert(e.convert(all, e.f32), e.f64);
+  return e.convert(all, e.f32);
 }
 
-static void storeNarrow(Emitter &e, Pointer key, Num first, int64_t step,
-                        Num value) {
-  value = e.convert(e.convert(value, e.f32), key.element);
+static void storeLanes(Emitter &e, Pointer key, Num first, int64_t step,
+                       Num value) {
+  value = e.convert(value, key.element);
   if (step == 1 || value.lanes() == 1)
     return key.store(first, value);
   for (int64_t lane = 0; lane < value.lanes(); ++lane)
@@ -147,21 +151,24 @@ void Rebase::turnKey(Pointer key, Pointer turns) const {
     Num x, y;
     if (adjacent) {
       Num row = e.convert(key.load(first, 2 * n), e.f32);
-      x = e.convert(e.shuffle(row, row, even), e.f64);
-      y = e.convert(e.shuffle(row, row, odd), e.f64);
+      x = e.shuffle(row, row, even);
+      y = e.shuffle(row, row, odd);
     } else {
-      x = loadWide(e, key, first, step, n);
-      y = loadWide(e, key, second, step, n);
+      x = loadLanes(e, key, first, step, n);
+      y = loadLanes(e, key, second, step, n);
     }
+    x = e.convert(x, turns.element);
+    y = e.convert(y, turns.element);
     Num c = turns.load(at, n), s = sines.load(at, n);
-    Num turnedX = x * c - y * s, turnedY = x * s + y * c;
+    Num turnedX = e.convert(x * c - y * s, e.f32);
+    Num turnedY = e.convert(x * s + y * c, e.f32);
     if (adjacent) {
       Num row =
           e.shuffle(e.convert(turnedX, e.f32), e.convert(turnedY, e.f32), both);
       return key.store(first, e.convert(row, key.element));
     }
-    storeNarrow(e, key, first, step, turnedX);
-    storeNarrow(e, key, second, step, turnedY);
+    storeLanes(e, key, first, step, turnedX);
+    storeLanes(e, key, second, step, turnedY);
   });
 }
 
@@ -172,7 +179,7 @@ void Rebase::moveKeys(const Call &call, const TableReader &tables, Place place,
   Pointer turns;
   place.group = e.index(0);
   if (!inSteps) {
-    turns = frameSlots(e, e.f64, 2 * countTurns(blocks));
+    turns = frameSlots(e, isWide ? e.f64 : e.f32, 2 * countTurns(blocks));
     if (!isByGroup())
       fillTurns(tables, place, turns);
   }

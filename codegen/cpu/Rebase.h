@@ -9,7 +9,7 @@
 namespace torsor {
 
 /// Writes the functions of a torsor.rebase: one phase, an item per block of
-/// keys. Turns are made in f64, so that a key is rounded once.
+/// keys. f32 is turned in f64, so that a key is rounded once; 16 bits in f32.
 mlir::FailureOr<OperationInfo> emitRebase(Emitter &e, const Kernel &kernel,
                                           RebaseOp op);
 
