@@ -121,6 +121,14 @@ TEST_P(ValueInKey, AgreesFreshCachedAndInParts) {
       run.op = TORSOR_STEP;
       EXPECT_EQ(differential(compiled, problem, run, magnitude), "")
           << shape.name << " by step";
+      // Moved, a key is rounded once more, and so is a pair of its value.
+      ASSERT_TRUE(compiled.kernel->info().ops >> TORSOR_REBASE & 1);
+      run.shift = 50000;
+      Magnitude moved = magnitude;
+      moved.roundings += 0.5;
+      moved.results += 2;
+      EXPECT_EQ(differential(compiled, problem, run, moved), "")
+          << shape.name << " moved";
     } else if (shape.op == TORSOR_ATTEND) {
       run.parts = 3;
       Magnitude merged = magnitude;
