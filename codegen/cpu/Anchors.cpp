@@ -13,7 +13,7 @@ namespace torsor {
 
 /// Both sides together may grow by 2 to this: far from the end of f32, and the
 /// products lose nothing.
-static constexpr double mostGrowth = 60;
+static constexpr double mostGrowth = 80;
 /// Where queries lie before the anchor, the terms of a chain cancel; they may
 /// be so many times as large as what is left.
 static constexpr double mostCancelled = 16;
@@ -52,8 +52,40 @@ Num Anchors::largestRate(BlockAttr each) const {
       })[0];
 }
 
-Pointer Anchors::anchorsOf(Num tile) const {
-  return c.tileAnchors + tile / c.layout.keys * c.layout.anchors;
+Pointer Anchors::anchorsOf(Num begin) const {
+  return c.tileAnchors + c.layout.anchorsAt(begin);
+}
+
+bool Anchors::isTokenTime(BlockAttr each) const {
+  AttentionOp op = c.op;
+  auto isToken = [](Region &slots, int64_t number) {
+    auto argument = dyn_cast<BlockArgument>(
+        slots.front().getTerminator()->getOperand(number));
+    return argument && argument.getArgNumber() <= 1;
+  };
+  return !each.getFamily() && isToken(op.getRows(), each.getS()) &&
+         isToken(op.getColumns(), each.getT());
+}
+
+bool Anchors::isCausal() const {
+  AttentionOp op = c.op;
+  AffineExpr end = getAffineDimExpr(1, op.getContext()) + 1;
+  return llvm::all_of(
+      op.getVisible().getAsRange<IntervalAttr>(), [&](IntervalAttr interval) {
+        return llvm::is_contained(interval.getUpper().getResults(), end);
+      });
+}
+
+Bounds Anchors::keyTimes(BlockAttr each, Num begin) const {
+  Type type = c.layout.columnSlots[each.getT()];
+  Pointer words =
+      c.tileBounds + begin / c.layout.keys * c.layout.tileBoundsWords();
+  Bounds tile = loadBounds(e, words, e.index(2 * (each.getT() + 1)), type);
+  if (!c.runsOn || !isTokenTime(each))
+    return tile;
+  Num first = loadSlot(e, c.columnSlots[each.getT()], begin, 1, type);
+  Num last = anchorOf(blocks, each, anchorsOf(begin)).as(type).load(0);
+  return {select(c.runsOn, first, tile.low), select(c.runsOn, last, tile.high)};
 }
 
 /// How far rates may make either side grow, as a share of what is allowed.
@@ -64,14 +96,11 @@ static double allowed(BlockAttr block) {
   return std::pow(mostCancelled * std::tgamma(power + 1), 1 / power);
 }
 
-Num Anchors::growth(BlockAttr each, Num largest, Num tile) const {
-  Num anchor = anchorOf(blocks, each, anchorsOf(tile))
+Num Anchors::growth(BlockAttr each, Num largest, Num begin) const {
+  Num anchor = anchorOf(blocks, each, anchorsOf(begin))
                    .as(c.layout.columnSlots[each.getT()])
                    .load(0);
-  Pointer words =
-      c.tileBounds + tile / c.layout.keys * c.layout.tileBoundsWords();
-  Bounds keys = loadBounds(e, words, e.index(2 * (each.getT() + 1)),
-                           c.layout.columnSlots[each.getT()]);
+  Bounds keys = keyTimes(each, begin);
   Num zero = e.constant(e.f64, 0.0);
   auto above = [&](Num a, Num b) { // a - b where it is above 0
     Num apart = e.convert(a - b, e.f64);
@@ -87,9 +116,9 @@ Num Anchors::growth(BlockAttr each, Num largest, Num tile) const {
 
 /// Of running sums in the order of the keys: the last key's is the greatest,
 /// the first query's the least.
-Num Anchors::familyGrowth(BlockAttr each, Num tile) const {
+Num Anchors::familyGrowth(BlockAttr each, Num begin) const {
   Place place = block.place(c, indices, e.index(0));
-  Pointer anchor = anchorOf(blocks, each, anchorsOf(tile)).as(e.f64);
+  Pointer anchor = anchorOf(blocks, each, anchorsOf(begin)).as(e.f64);
   const Table &rates = c.kernel.tables[each.getRates()];
   const Table &times = c.kernel.tables[each.getS()];
   Num zero = e.constant(e.f64, 0.0);
@@ -105,20 +134,40 @@ Num Anchors::familyGrowth(BlockAttr each, Num tile) const {
   return most * (1.0 / allowed(each));
 }
 
-Num Anchors::isUnsafe(Num tile) const {
+Num Anchors::isUnsafe(Num begin) const {
   Num unsafe = isSorted ^ 1;
   size_t n = 0;
   for (BlockAttr each : blocks) {
     if (!each.isAnchored())
       continue;
-    Num share = each.getFamily() ? familyGrowth(each, tile)
-                                 : growth(each, largest[n], tile);
+    Num share = each.getFamily() ? familyGrowth(each, begin)
+                                 : growth(each, largest[n], begin);
     ++n;
     unsafe = unsafe | ((share <= 1.0) ^ 1);
     if (each.getFamily())
       unsafe = unsafe | (indices.keys.isAbsent() ^ 1);
   }
   return unsafe;
+}
+
+Num Anchors::isNear(Num begin) const {
+  if (!c.runsOn || !isCausal())
+    return {};
+  Num near = c.runsOn;
+  size_t n = 0;
+  for (BlockAttr each : blocks) {
+    if (!each.isAnchored())
+      continue;
+    if (!isTokenTime(each))
+      return {};
+    Bounds keys = keyTimes(each, begin);
+    // A row lies behind the keys it sees, and so does the anchor.
+    Num reach = e.convert(keys.high - keys.low, e.f64);
+    if (each.getKind() == BlockKind::Jordan)
+      reach = reach * 2.0;
+    near = near & (reach * largest[n++] * (1.0 / allowed(each)) <= 1.0);
+  }
+  return near;
 }
 
 void Anchors::emitRowAnchors(Num row, Pointer anchors) const {
@@ -143,7 +192,7 @@ void Anchors::emitQuery(Num row, Pointer anchors, Pointer to) const {
 }
 
 /// All rows at once: each lane's factor since the first row's time.
-void Anchors::emitRows(Num tile) const {
+void Anchors::emitRows(Num begin) const {
   int64_t head = c.layout.head, lanes = c.lanes(), whole = head / lanes * lanes;
   Pointer factors = frameSlots(e, e.f32, head);
   Place place = block.place(c, indices, e.index(0));
@@ -152,7 +201,7 @@ void Anchors::emitRows(Num tile) const {
                     c.layout.rowSlots[slot]);
   };
   auto anchor = [&](BlockAttr each) {
-    return anchorOf(blocks, each, anchorsOf(tile));
+    return anchorOf(blocks, each, anchorsOf(begin));
   };
   Action action = {blocks, /*onQuery=*/true, head, time, Num()};
   action.anchor = anchor;
@@ -183,6 +232,20 @@ void Anchors::emitRows(Num tile) const {
     e.loop(whole, e.index(head), 1, [&](Num d) { piece(d, 1); });
     for (auto &[block, coupled] : chains)
       emitStep(e, lanes, action, block, c.tables, place, to);
+  });
+}
+
+/// The rows of the groups that see some key, each from its own time.
+void Anchors::emitNearRows(Num begin, Num end, Num groups) const {
+  int64_t rowTile = c.layout.rowTile;
+  Pointer anchors = anchorsOf(begin);
+  e.loop(0, groups, 1, [&](Num group) {
+    Pointer limits = c.tileFirst(group);
+    e.when((limits.load(0) < end) & (limits.load(1) > begin), [&] {
+      e.loop(group * rowTile, (group + 1) * rowTile, 1, [&](Num row) {
+        emitQuery(row, anchors, c.anchoredQueries + row * c.layout.head);
+      });
+    });
   });
 }
 
@@ -239,9 +302,9 @@ Num Anchors::dot(Pointer a, Pointer b) const {
                 })[0];
 }
 
-void Anchors::emitProducts(Num tile, Num tileEnd, Num groups) const {
+void Anchors::emitProducts(Num tile, Num begin, Num end, Num groups) const {
   Pointer acted = frameSlots(e, e.f32, c.layout.head);
-  e.loop(tile, tileEnd, 1, [&](Num number) {
+  e.loop(begin, end, 1, [&](Num number) {
     e.when(isBefore(number, first), [&] {
       emitKey(number, first, acted);
       e.loop(0, groups * c.layout.rowTile, 1, [&](Num row) {
@@ -250,11 +313,13 @@ void Anchors::emitProducts(Num tile, Num tileEnd, Num groups) const {
       });
     });
   });
-  e.loop(0, groups, 1, [&](Num group) { emitGroup(tile, group, acted); });
+  e.loop(0, groups, 1,
+         [&](Num group) { emitGroup(tile, begin, end, group, acted); });
 }
 
 /// The keys behind the block's first row, for the rows of a register tile.
-void Anchors::emitGroup(Num tile, Num group, Pointer acted) const {
+void Anchors::emitGroup(Num tile, Num begin, Num end, Num group,
+                        Pointer acted) const {
   int64_t head = c.layout.head, rowTile = c.layout.rowTile;
   Pointer anchors = frameSlots(e, e.i64, c.layout.anchors);
   Pointer own = frameSlots(e, e.i64, c.layout.anchors);
@@ -264,7 +329,8 @@ void Anchors::emitGroup(Num tile, Num group, Pointer acted) const {
   e.loop(0, e.index(rowTile), 1,
          [&](Num r) { emitQuery(firstRow + r, anchors, rows + r * head); });
   Pointer limits = c.tileFirst(group);
-  e.loop(limits.load(0), limits.load(1), 1, [&](Num number) {
+  Num from = max(limits.load(0), begin), to = min(limits.load(1), end);
+  e.loop(from, to, 1, [&](Num number) {
     auto put = [&](Num r, Num product) {
       c.scores.store((firstRow + r) * c.layout.keys + (number - tile), product);
     };
@@ -285,12 +351,18 @@ void Anchors::emitGroup(Num tile, Num group, Pointer acted) const {
   });
 }
 
-Num Anchors::emit(Num tile, Num tileEnd, Num groups) const {
-  Num unsafe = isUnsafe(tile);
-  e.when(
-      unsafe, [&] { emitProducts(tile, tileEnd, groups); },
-      [&] { emitRows(tile); });
-  return unsafe;
+Num Anchors::emit(Num tile, Num begin, Num end, Num groups) const {
+  Num unsafe = isUnsafe(begin), near = isNear(begin);
+  Num alone = near ? unsafe & (near ^ 1) : unsafe;
+  auto products = [&] { emitProducts(tile, begin, end, groups); };
+  auto rare = [&] {
+    if (near)
+      e.when(near, [&] { emitNearRows(begin, end, groups); }, products);
+    else
+      products();
+  };
+  e.when(unsafe, rare, [&] { emitRows(begin); });
+  return alone;
 }
 
 } // namespace torsor

@@ -10,21 +10,24 @@ namespace torsor {
 
 /// The anchored blocks of a kernel and the rows of one block.
 ///
-/// Keys are packed with exp((t - a) X), a being the time of the tile's last
-/// key. The rows are acted on with exp((r - s) X), r being the time of the
-/// first of them, and for each tile with exp((a - r) X), which is one factor
-/// for each lane. Where all queries are at a or behind it all sides fade. Where
-/// they are not one grows; that is borne as long as it stays small. Else the
-/// products of the tile are computed key by key: from r for keys that lie
-/// before it, from the first row of a register tile, or from each query.
+/// Keys are packed with exp((t - a) X), a being the time of the last key of a
+/// stretch of the tile. The rows are acted on with exp((r - s) X), r being the
+/// time of the first of them, and for each stretch with exp((a - r) X), which
+/// is one factor for each lane. Where all queries are at a or behind it all
+/// sides fade. Where they are not one grows; that is borne as long as it stays
+/// small. Else the rows are acted on with exp((a - s) X) at once, if times are
+/// those of the tokens and no row sees a key behind it: what is seen then grows
+/// no further than along the stretch. Else the products are computed key by
+/// key: from r for keys that lie before it, from the first row of a register
+/// tile, or from each query.
 class Anchors {
 public:
   Anchors(const TileContext &c, const Indices &indices, const Tensor &k,
           RowBlock rows, llvm::ArrayRef<Bounds> rowBounds, Num used);
 
-  /// Acts on the rows for the tile of the keys tile … tileEnd-1, or computes
-  /// its products into the scores; gives whether it did the latter.
-  Num emit(Num tile, Num tileEnd, Num groups) const;
+  /// Acts on the rows for the keys begin … end-1 of a tile, a stretch of it, or
+  /// computes their products into the scores; gives whether it did the latter.
+  Num emit(Num tile, Num begin, Num end, Num groups) const;
   /// The rows as acted on.
   Pointer rows() const { return c.anchoredQueries; }
 
@@ -32,11 +35,20 @@ private:
   Pointer relative(Num row) const {
     return c.anchoredQueries + (row + c.layout.rows) * c.layout.head;
   }
-  Pointer anchorsOf(Num tile) const;
+  Pointer anchorsOf(Num begin) const;
   Num largestRate(BlockAttr block) const;
-  Num isUnsafe(Num tile) const;
-  Num growth(BlockAttr block, Num largest, Num tile) const;
-  Num familyGrowth(BlockAttr block, Num tile) const;
+  Num isUnsafe(Num begin) const;
+  Num growth(BlockAttr block, Num largest, Num begin) const;
+  Num familyGrowth(BlockAttr block, Num begin) const;
+  /// Least and greatest time of the stretch's keys.
+  Bounds keyTimes(BlockAttr block, Num begin) const;
+  /// Whether the block's times are those of the tokens: indices or positions.
+  bool isTokenTime(BlockAttr block) const;
+  /// Whether a row sees no key behind it, as far as masks tell.
+  bool isCausal() const;
+  /// Whether the rows can be acted on from the stretch's anchors at once; null:
+  /// never.
+  Num isNear(Num begin) const;
 
   /// The times of a row as anchors.
   void emitRowAnchors(Num row, Pointer anchors) const;
@@ -48,9 +60,10 @@ private:
   /// they stand for at or before the rows?
   Num isBefore(Num number, Pointer anchors) const;
   Num dot(Pointer a, Pointer b) const;
-  void emitRows(Num tile) const;
-  void emitProducts(Num tile, Num tileEnd, Num groups) const;
-  void emitGroup(Num tile, Num group, Pointer acted) const;
+  void emitRows(Num begin) const;
+  void emitNearRows(Num begin, Num end, Num groups) const;
+  void emitProducts(Num tile, Num begin, Num end, Num groups) const;
+  void emitGroup(Num tile, Num begin, Num end, Num group, Pointer acted) const;
 
   const TileContext &c;
   Emitter &e;

@@ -130,7 +130,7 @@ static void emitKeyProducts(const TileContext &c, Num first) {
   }
 }
 
-/// The times of key `number` as anchors of its tile.
+/// The times of key `number` as anchors of its stretch.
 static void emitTileAnchors(const TileContext &c, const Indices &indices,
                             Num number, Pointer anchors) {
   AttentionOp op = c.op;
@@ -178,9 +178,12 @@ void emitPackKeys(const TileContext &c, const Indices &indices, const Tensor &k,
     Bounds none = Bounds::none(e, type);
     start.append({none.low, none.high});
   }
-  Pointer anchors = c.tileAnchors + tile * c.layout.anchors;
+  Pointer anchors = c.tileAnchors;
   if (c.layout.anchors)
-    emitTileAnchors(c, indices, last, anchors);
+    e.loop(begin, end, c.layout.anchorKeys, [&](Num first) {
+      emitTileAnchors(c, indices, min(first + (c.layout.anchorKeys - 1), last),
+                      c.tileAnchors + c.layout.anchorsAt(first));
+    });
   auto anchor = [&](BlockAttr block) {
     return anchorOf(forms[0], block, anchors);
   };
@@ -189,6 +192,7 @@ void emitPackKeys(const TileContext &c, const Indices &indices, const Tensor &k,
   Nums ends = e.loop(
       begin, filled, c.lanes(), start,
       [&](Num first, ArrayRef<Num> outer) -> Nums {
+        anchors = c.tileAnchors + c.layout.anchorsAt(first);
         Nums bounds = e.loop(
             0, e.index(c.lanes()), 1, outer,
             [&](Num n, ArrayRef<Num> carried) -> Nums {

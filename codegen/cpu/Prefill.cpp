@@ -260,6 +260,24 @@ static Bounds indicesOf(const TileContext &c, Num rows) {
   return {ends[0], ends[1]};
 }
 
+/// The scores of a tile by stretches of keys, each with anchors of its own.
+static void emitFadingScores(const TileContext &c, const Anchors &anchors,
+                             Num groups, Num tile, Num tileEnd,
+                             const TileVerdict &verdict) {
+  int64_t keys = c.layout.anchorKeys;
+  Num lastStretch = tile + alignDown(tileEnd - 1 - tile, keys);
+  c.e.loop(tile, tileEnd, keys, [&](Num begin) {
+    if (c.layout.paths) // from the last key down
+      begin = tile + (lastStretch - begin);
+    Num end = min(begin + keys, tileEnd);
+    TileVerdict known = verdict;
+    known.isComputed = anchors.emit(tile, begin, end, groups);
+    TileContext acted = c;
+    acted.queries = anchors.rows();
+    emitScores(acted, groups, tile, begin, end, known);
+  });
+}
+
 void Prefill::computeBlock(const Call &call, const TileContext &c,
                            const Indices &indices, RowBlock block) const {
   Tensor q = call.tensor(TORSOR_AT_Q, elementOf(op.getQ()));
@@ -286,11 +304,11 @@ void Prefill::computeBlock(const Call &call, const TileContext &c,
       TileContext inTile = c;
       inTile.near = near.op() ? &near : nullptr;
       inTile.isNear = verdict.isNear;
-      if (anchors) {
-        verdict.isComputed = anchors->emit(tile, tileEnd, groups);
-        inTile.queries = anchors->rows();
-      }
-      emitScores(inTile, groups, tile, tileEnd, verdict);
+      if (anchors)
+        emitFadingScores(inTile, *anchors, groups, tile, min(tileEnd, hull.end),
+                         verdict);
+      else
+        emitScores(inTile, groups, tile, tile, tileEnd, verdict);
       emitRowStatistics(c, groups);
       emitWeights(c, groups, tile);
       emitValueWeights(inTile, groups, tile);

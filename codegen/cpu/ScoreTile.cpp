@@ -345,11 +345,11 @@ static void emitVectors(const TileContext &c, Num needed, int64_t vectors,
       [&] { emitVectors(c, needed, vectors + 1, tile); });
 }
 
-void emitScores(const TileContext &c, Num groups, Num tile, Num tileEnd,
+void emitScores(const TileContext &c, Num groups, Num tile, Num from, Num to,
                 const TileVerdict &verdict) {
   Emitter &e = c.e;
   int64_t width = c.layout.panel;
-  Num firstPanel = tile / width, endPanel = ceilDiv(tileEnd, width);
+  Num firstPanel = from / width, endPanel = ceilDiv(to, width);
   e.loop(firstPanel, endPanel, 1, [&](Num panel) {
     if (c.layout.paths) // sums run from the last key down
       panel = firstPanel + (endPanel - 1 - panel);

@@ -7,10 +7,11 @@
 
 namespace torsor {
 
-/// Writes the scores of all row groups against the keys of the tile that
-/// begins at key `tile`, each group up to its own last key, and raises the
-/// row maxima by lane. `verdict`: what is known of the tile.
-void emitScores(const TileContext &c, Num groups, Num tile, Num tileEnd,
+/// Writes the scores of all row groups against the keys from ... to - 1 of
+/// the tile that begins at key `tile`, whole panels, each group up to its own
+/// last key, and raises the row maxima by lane. `verdict`: what is known of the
+/// tile.
+void emitScores(const TileContext &c, Num groups, Num tile, Num from, Num to,
                 const TileVerdict &verdict);
 
 } // namespace torsor

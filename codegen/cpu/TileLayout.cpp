@@ -80,6 +80,10 @@ TileLayout::TileLayout(AttentionOp op, const Target &target)
       products(productTables(op)), paths(yieldedTypes(op.getPath()).size()),
       valueRows(countValueRows(op)), readsQueries(readsContents(op, true)),
       readsKeys(readsContents(op, false)) {
+  // What fades must not fade away within a stretch; each costs a pass over the
+  // rows.
+  anchorKeys = anchors ? std::min(keys, roundUp(64, panel)) : keys;
+  anchorStretches = (keys + anchorKeys - 1) / anchorKeys;
   // Whole register tiles, and whole vectors of row statistics.
   rows = roundUp(op.getPlan().getRows(), std::lcm(rowTile, lanes));
   int64_t at = 0;
@@ -127,7 +131,8 @@ Num TileLayout::groupBytes(const Call &call, Num keyCount) const {
     if (product.side == Side::Key)
       perKey += product.padded * 4;
   return alignUp(paddedKeys(keyCount) * (slotHeads(call) * perSlots + perKey) +
-                     tiles(keyCount) * ((tileBoundsWords() + anchors) * 8),
+                     tiles(keyCount) *
+                         ((tileBoundsWords() + anchors * anchorStretches) * 8),
                  64);
 }
 
@@ -156,7 +161,8 @@ void TileContext::placeGroup(const Call &call, Pointer base) {
       if (stored.getIntOrFloatBitWidth() / 8 == bytes)
         columnSlots[n] = take(stored, padded * layout.slotHeads(call));
     }
-  tileAnchors = take(e.i64, layout.tiles(keyCount) * layout.anchors);
+  tileAnchors = take(e.i64, layout.tiles(keyCount) *
+                                (layout.anchors * layout.anchorStretches));
   tileBounds = take(e.i64, e.index(0));
 }
 

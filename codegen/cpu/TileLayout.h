@@ -21,8 +21,9 @@ struct TileLayout {
   TileLayout(AttentionOp op, const Target &target);
 
   Forms forms;
-  /// Words of the anchors of a key tile, 0 where nothing grows or fades.
-  int64_t anchors;
+  /// Words of the anchors of a stretch of keys, 0 where nothing grows or fades;
+  /// keys of a stretch, and stretches of a tile.
+  int64_t anchors, anchorKeys, anchorStretches;
   int64_t lanes, rowTile, panel; // panel: keys of a packed panel
   int64_t rows, keys, head, value;
   /// Keys differ between the query heads of a group: each head has its own.
@@ -82,6 +83,10 @@ struct TileLayout {
   /// Heads that have column slots of their own in a key run.
   Num slotHeads(const Call &call) const {
     return slotsByHead ? headsPerRun(call) : call.heads.e->index(1);
+  }
+  /// Where the anchors of the stretch that begins at `key` lie among all.
+  Num anchorsAt(Num key) const {
+    return (key / keys * anchorStretches + key % keys / anchorKeys) * anchors;
   }
   int64_t tileBoundsWords() const { return 2 * (columnSlots.size() + 1); }
 };
