@@ -65,6 +65,22 @@ Problem callOf(SchemeOp op, const RandomScheme &scheme, const ShapeCase &shape,
   return problem;
 }
 
+/// How far keys are moved in a call over a cache; 0: they stay. Positions in
+/// f32 would be rounded by a shift, and infinities cancel when they are turned
+/// twice.
+int64_t drawShift(const Kernel &kernel, const ShapeCase &shape, uint64_t seed) {
+  bool can = kernel.info().ops >> TORSOR_REBASE & 1;
+  for (int64_t a = 0; a < kernel.info().arguments; ++a) {
+    torsor_argument argument = {};
+    argument.size = sizeof argument;
+    torsor_scheme_argument(kernel.handle(), a, &argument);
+    can &= !(argument.flags & TORSOR_ARG_CLOCK) || argument.dtype != TORSOR_F32;
+  }
+  Random random(seed);
+  bool moves = can && shape.appended && !shape.special && random.chance(0.4);
+  return moves ? random.between(1, 100000) : 0;
+}
+
 std::string runDrawn(const Compiled &compiled, const RandomScheme &scheme,
                      const ShapeCase &shape, uint64_t seed) {
   int64_t keys = 0;
@@ -76,6 +92,8 @@ std::string runDrawn(const Compiled &compiled, const RandomScheme &scheme,
   Magnitude magnitude = scheme.magnitude(keys);
   magnitude.roundings = scheme.f32Reference ? 3 : 1;
   magnitude.results = shape.parts ? 2 : 1;
+  run.shift = drawShift(*compiled.kernel, shape, seed);
+  magnitude.roundings += run.shift ? 0.5 : 0; // of the keys alone
   std::string error = differential(
       compiled, callOf(compiled.module.scheme(), scheme, shape, seed), run,
       magnitude);
