@@ -17,6 +17,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/DialectConversion.h"
 
 using namespace mlir;
@@ -47,6 +48,26 @@ static ConversionConfig conversionConfig() {
   return config;
 }
 
+/// Constants are made where they are used, a third of all operations: leaves
+/// one of each in a function, at its start.
+static void uniteConstants(ModuleOp module) {
+  for (auto function : module.getOps<FunctionOpInterface>()) {
+    if (function.isExternal())
+      continue;
+    Block &entry = function.getFunctionBody().front();
+    DenseMap<Attribute, Value> kept; // the attribute says the type
+    function->walk([&](arith::ConstantOp op) {
+      auto [at, isNew] = kept.try_emplace(op.getValue(), op.getResult());
+      if (isNew) {
+        op->moveBefore(&entry, entry.begin());
+        return;
+      }
+      op.replaceAllUsesWith(at->second);
+      op.erase();
+    });
+  }
+}
+
 static LogicalResult lowerLoops(ModuleOp module) {
   MLIRContext *context = module.getContext();
   RewritePatternSet patterns(context);
@@ -63,6 +84,7 @@ static LogicalResult lowerLoops(ModuleOp module) {
 
 LogicalResult lowerToLlvmDialect(ModuleOp module, TimingScope &timing) {
   saturateConversions(module);
+  uniteConstants(module);
   TimingScope step = timing.nest("loops to branches");
   if (failed(lowerLoops(module)))
     return failure();

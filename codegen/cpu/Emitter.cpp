@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -220,6 +221,14 @@ static SmallVector<Value> valuesOf(ArrayRef<Num> nums) {
 
 Nums Emitter::loop(Operand begin, Num end, Operand step, ArrayRef<Num> start,
                    function_ref<Nums(Num, ArrayRef<Num>)> body) {
+  // Tails of widths that have none.
+  std::optional<int64_t> first = begin.isInteger ? begin.integer
+                                 : begin.num
+                                     ? getConstantIntValue(begin.num.value)
+                                     : std::nullopt,
+                         last = getConstantIntValue(end.value);
+  if (first && last && *first >= *last)
+    return Nums(start);
   auto loop =
       scf::ForOp::create(b, match(begin, end.type()).value, end.value,
                          match(step, end.type()).value, valuesOf(start),

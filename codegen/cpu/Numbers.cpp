@@ -36,7 +36,7 @@ static Num arithmetic(Num a, Operand b) {
   Emitter &e = *a.e;
   if (isa<FloatType>(x.element()))
     return e.num(FloatOp::create(e.b, x.value, y.value, dataMath));
-  return e.num(IntegerOp::create(e.b, x.value, y.value));
+  return e.num(e.b.createOrFold<IntegerOp>(x.value, y.value));
 }
 
 template <typename IntegerOp> static Num integer(Num a, Operand b) {

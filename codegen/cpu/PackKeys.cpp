@@ -280,14 +280,24 @@ static void emitPackRows(const TileContext &c, const Tensor &v, bool acts,
                       c.place, false, row, acted);
       row = acted;
     }
-    for (const ValuePanels &panels : c.layout.valuePanels)
-      for (int64_t p = 0; p < panels.count; ++p) {
-        int64_t vector = panels.first + p * panels.vectors;
-        Pointer to = c.values + (c.padded * (vector * lanes) +
-                                 number * (panels.vectors * lanes));
-        for (int64_t n = 0; n < panels.vectors; ++n)
-          to.store(n * lanes, vectorAt(row, (vector + n) * lanes));
-      }
+    for (const ValuePanels &panels : c.layout.valuePanels) {
+      int64_t step = panels.vectors * lanes, first = panels.first * lanes;
+      // The last panel may hold the end of a row.
+      int64_t whole =
+          std::min(panels.count, std::max<int64_t>(0, width - first) / step);
+      auto panelAt = [&](Num column) {
+        return c.values + (c.padded * column + number * step);
+      };
+      e.loop(first, e.index(first + whole * step), step, [&](Num column) {
+        for (int64_t n = 0; n < step; n += lanes)
+          panelAt(column).store(n,
+                                e.convert(row.load(column + n, lanes), e.f32));
+      });
+      for (int64_t p = whole; p < panels.count; ++p)
+        for (int64_t n = 0; n < step; n += lanes)
+          panelAt(e.index(first + p * step))
+              .store(n, vectorAt(row, first + p * step + n));
+    }
   });
 }
 

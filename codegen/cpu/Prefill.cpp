@@ -174,12 +174,15 @@ Range Prefill::groupRanges(const TileContext &c, const Indices &indices,
   Num far = e.index(int64_t(1) << 62), none = e.index(0);
   Nums hull = e.loop(
       0, groups, 1, {far, none}, [&](Num group, ArrayRef<Num> carried) -> Nums {
-        Num first = c.indices.load(group * layout.rowTile), last = first;
-        for (int64_t r = 1; r < layout.rowTile; ++r) {
-          Num index = c.indices.load(group * layout.rowTile + r);
-          first = min(first, index);
-          last = max(last, index);
-        }
+        Pointer rows = c.indices + group * layout.rowTile;
+        Num own = rows.load(0);
+        Nums ends =
+            e.loop(1, e.index(layout.rowTile), 1, {own, own},
+                   [&](Num r, ArrayRef<Num> found) -> Nums {
+                     Num index = rows.load(r);
+                     return {min(found[0], index), max(found[1], index)};
+                   });
+        Num first = ends[0], last = ends[1];
         int64_t word = 0;
         auto keep = [&](ArrayRef<Range> ranges) {
           for (const Range &range : ranges) {

@@ -71,14 +71,18 @@ static Nums onlySeen(const ValueTile &t, Num begin, Num end) {
   column.vectors = 1;
   column.alphas = renamed(t.alphas);
   Pointer outputs = renamed(t.outputs);
-  Nums sums(t.rows * t.vectors, Num());
-  for (int64_t v = 0; v < t.vectors; ++v) {
-    column.values = t.values + v * t.lanes;
-    column.outputs = outputs + v * t.lanes;
+  auto rowOf = [&](Pointer p, int64_t r) { return p + r * t.outputStride; };
+  e.loop(0, e.index(t.vectors * t.lanes), t.lanes, [&](Num at) {
+    column.values = t.values + at;
+    column.outputs = outputs + at;
     Nums found = product(column, begin, end, startOf(column), true);
     for (int64_t r = 0; r < t.rows; ++r)
-      sums[r * t.vectors + v] = found[r];
-  }
+      rowOf(column.outputs, r).store(0, found[r]);
+  });
+  Nums sums;
+  for (int64_t r = 0; r < t.rows; ++r)
+    for (int64_t v = 0; v < t.vectors; ++v)
+      sums.push_back(rowOf(outputs, r).load(v * t.lanes, t.lanes));
   return sums;
 }
 
