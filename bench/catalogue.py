@@ -9,7 +9,8 @@ Every cell is the time of a kernel over that of rotary positions of the same
 shape and mask (bench/cases.torsor), f32, one thread: both are timed in turn, a
 few rounds, each by the peak of its own run, and the fastest of each counts. The
 limit is 1.05 where the bias depends on the age alone or the work is done for
-each key, 1.15 where a bias is gathered or pairs lie in two regions.
+each key, 1.15 where a bias is gathered or pairs lie in two regions. At the end
+decode from pages beside decode from rows.
 """
 import argparse
 import json
@@ -130,15 +131,43 @@ class Timer:
         result = json.loads(done.stdout)
         return result["seconds"] * result["peak_gflops"], None
 
-    def ratio(self, row, kernel):
+    def beside(self, *subjects):
+        """The ratio of the fastest of each, timed in turn; or why not."""
         best = [float("inf"), float("inf")]
         for _ in range(self.rounds):
-            for n, source in enumerate((row.own(), row.plain())):
-                time, why = self.work(source, row.shape(kernel))
+            for n, (source, shape) in enumerate(subjects):
+                time, why = self.work(source, shape)
                 if why is not None:
                     return why
                 best[n] = min(best[n], time)
         return best[0] / best[1]
+
+    def ratio(self, row, kernel):
+        shape = row.shape(kernel)
+        return self.beside((row.own(), shape), (row.plain(), shape))
+
+
+def pages(timer):
+    print("\n| decode from pages in a random order / from rows, D=128, heads 8/2"
+          " | at most | 4096 keys | 32768 keys |")
+    print("|---|---|---|---|", flush=True)
+    missed = []
+    source = Row("", "", width=128).plain()
+    for dtype in ("f32", "bf16"):
+        for page in (16, 64, 256):
+            cells = []
+            for keys in (4096, 32768):
+                shape = ["--kernel", "decode", "--heads", "8/2", "--dtype",
+                         dtype, "--keys", str(keys)]
+                ratio = timer.beside((source, shape + ["--page", str(page)]),
+                                     (source, shape))
+                holds = isinstance(ratio, float) and ratio <= ONCE
+                cells.append(f"{ratio:.3f}" + ("" if holds else " *"))
+                if not holds:
+                    missed.append(f"{dtype}, pages of {page} ({keys} keys)")
+            print(f"| {dtype}, pages of {page} keys | {ONCE} | " +
+                  " | ".join(cells) + " |", flush=True)
+    return missed
 
 
 def main():
@@ -174,6 +203,8 @@ def main():
         shape = f"D={row.width}" + (f", V={row.value}" if row.value else "")
         print(f"| {name} | {shape}, L={row.length} | {row.limit} | " +
               " | ".join(cells) + " |", flush=True)
+    if options.kernel != "prefill" and re.search(options.only, "pages"):
+        missed += pages(timer)
     if missed:
         print("\n\\* above the limit: " + "; ".join(missed))
 

@@ -99,6 +99,7 @@ private:
                 const KeyRows &keys) const;
   void emitProducts(const KeyRows &keys) const;
   void emitMask() const;
+  void emitBias(Num row, Num key, Num partial) const;
   void emitBiases(Num partial) const;
   Num isSeen(Num row, Num key) const;
   /// Hides what the row does not see.

@@ -2,6 +2,7 @@
 // Masks, biases and path sums on the scores of a decode chunk.
 #include "codegen/cpu/DecodeChunk.h"
 #include "codegen/cpu/PathSums.h"
+#include "codegen/cpu/Slots.h"
 
 using namespace mlir;
 
@@ -36,32 +37,58 @@ void DecodeChunk::emitMask() const {
   });
 }
 
-void DecodeChunk::emitBiases(Num partial) const {
+/// The score of a pair with its biases, hidden if it is.
+void DecodeChunk::emitBias(Num row, Num key, Num partial) const {
   Emitter &e = c.e;
   AttentionOp op = c.op;
   int64_t lanes = c.lanes();
+  Num at = row * decodeChunk + key;
+  Num score = c.scores.load(at, lanes) + emitStart(c, row, key);
+  Nums paths;
+  if (c.layout.paths)
+    paths = emitPathSums(c, row,
+                         emitPathTerms(c, row, key, score, isSeen(row, key)));
+  if (!op.getLogit().empty())
+    score = emitPair(c, op.getLogit(), row, key, score, paths);
+  score = e.choose(
+      partial,
+      [&]() -> Nums {
+        Num masked = score;
+        maskScores(row, key, masked);
+        return {masked};
+      },
+      [&]() -> Nums { return {score}; })[0];
+  c.scores.store(at, score);
+}
+
+void DecodeChunk::emitBiases(Num partial) const {
+  Emitter &e = c.e;
+  int64_t lanes = c.lanes();
   Num last = alignDown(count - 1, lanes);
-  e.loop(0, rows, 1, [&](Num row) {
-    e.loop(0, count, lanes, [&](Num key) {
-      if (c.layout.paths) // from the last key down
-        key = last - key;
-      Num at = row * decodeChunk + key;
-      Num score = c.scores.load(at, lanes) + emitStart(c, row, key);
-      Nums paths;
-      if (c.layout.paths)
-        paths = emitPathSums(
-            c, row, emitPathTerms(c, row, key, score, isSeen(row, key)));
-      if (!op.getLogit().empty())
-        score = emitPair(c, op.getLogit(), row, key, score, paths);
-      score = e.choose(
-          partial,
-          [&]() -> Nums {
-            Num masked = score;
-            maskScores(row, key, masked);
-            return {masked};
-          },
-          [&]() -> Nums { return {score}; })[0];
-      c.scores.store(at, score);
+  if (c.layout.paths) { // from the last key down
+    e.loop(0, rows, 1, [&](Num row) {
+      e.loop(0, count, lanes,
+             [&](Num key) { emitBias(row, last - key, partial); });
+    });
+    return;
+  }
+  // A query's heads one behind the other, for each vector of keys.
+  auto token = [&](Num row) { return c.rowTokens.load(row); };
+  e.loop(0, rows, 1, [&](Num first) {
+    Num isFirst = (first == 0) | (token(max(first - 1, 0)) != token(first));
+    e.when(isFirst, [&] {
+      Num end = e.loop(
+          first, rows, 1, {first}, [&](Num row, ArrayRef<Num> found) -> Nums {
+            return {select(token(row) == token(first), row + 1, found[0])};
+          })[0];
+      e.loop(0, count, lanes, [&](Num key) {
+        PairArguments shared(c, first, key);
+        TileContext inVector = c;
+        inVector.shared = &shared;
+        DecodeChunk chunk = {inVector, split, rows, this->first, count};
+        e.loop(first, end, 1,
+               [&](Num row) { chunk.emitBias(row, key, partial); });
+      });
     });
   });
 }

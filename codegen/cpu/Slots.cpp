@@ -116,6 +116,41 @@ static Num emitPairOp(const TileContext &c, Operation &op,
   return {};
 }
 
+/// Whether a slot of a query is the same for all its heads.
+static bool isByQuery(Region &rows, unsigned number) {
+  SmallVector<Value> needed = {
+      rows.front().getTerminator()->getOperand(number)};
+  while (!needed.empty()) {
+    Value value = needed.pop_back_val();
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      if (argument.getArgNumber() > 1)
+        return false;
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    if (isa<FetchOp, LookupOp, ContentOp, RowDotOp>(op))
+      return false;
+    needed.append(op->operand_begin(), op->operand_end());
+  }
+  return true;
+}
+
+PairArguments::PairArguments(const TileContext &c, Num row, Num key) {
+  Emitter &e = c.e;
+  AttentionOp op = c.op;
+  i = e.convert(c.indices.load(row), e.i32);
+  j = c.keyIndices.load(key, c.lanes());
+  for (auto [n, type] : llvm::enumerate(c.layout.rowSlots))
+    rowSlots.push_back(isByQuery(op.getRows(), n)
+                           ? loadSlot(e, c.rowSlots[n], row, 1, type)
+                           : Num());
+  for (auto [n, type] : llvm::enumerate(c.layout.columnSlots))
+    columnSlots.push_back(
+        c.layout.slotsByHead
+            ? Num()
+            : loadSlot(e, c.columnSlot(n, row), key, c.lanes(), type));
+}
+
 Num emitPair(const TileContext &c, Region &region, Num row, Num key, Num score,
              ArrayRef<Num> paths) {
   return emitPairs(c, region, row, key, score, paths)[0];
@@ -130,15 +165,22 @@ Nums emitPairs(const TileContext &c, Region &region, Num row, Num key,
   auto isUsed = [&] {
     return !region.getArgument(arguments.size()).use_empty();
   };
-  arguments.push_back(isUsed() ? e.convert(c.indices.load(row), e.i32) : Num());
-  arguments.push_back(isUsed() ? c.keyIndices.load(key, c.lanes()) : Num());
+  auto push = [&](Num shared, function_ref<Num()> read) {
+    arguments.push_back(!isUsed() ? Num() : shared ? shared : read());
+  };
+  const PairArguments none, &shared = c.shared ? *c.shared : none;
+  auto slotOf = [](ArrayRef<Num> slots, size_t n) {
+    return n < slots.size() ? slots[n] : Num();
+  };
+  push(shared.i, [&] { return e.convert(c.indices.load(row), e.i32); });
+  push(shared.j, [&] { return c.keyIndices.load(key, c.lanes()); });
   for (auto [n, type] : llvm::enumerate(c.layout.rowSlots))
-    arguments.push_back(isUsed() ? loadSlot(e, c.rowSlots[n], row, 1, type)
-                                 : Num());
+    push(slotOf(shared.rowSlots, n),
+         [&] { return loadSlot(e, c.rowSlots[n], row, 1, type); });
   for (auto [n, type] : llvm::enumerate(c.layout.columnSlots))
-    arguments.push_back(
-        isUsed() ? loadSlot(e, c.columnSlot(n, row), key, c.lanes(), type)
-                 : Num());
+    push(slotOf(shared.columnSlots, n), [&] {
+      return loadSlot(e, c.columnSlot(n, row), key, c.lanes(), type);
+    });
   Place place = pairPlace(c, region, row, key);
   Nums results = cloneRegion(
       region, arguments, c.tables, place,

@@ -20,6 +20,18 @@ void storeSlot(Emitter &e, Pointer to, Num at, Num slot);
 /// Reads `lanes` of a slot of type `type`.
 Num loadSlot(Emitter &e, Pointer from, Num at, int64_t lanes, mlir::Type type);
 
+/// What the pairs of a query, whatever its heads, and the keys key … key +
+/// lanes - 1 have in common. Where it is read outside of a loop over the heads,
+/// what comes of it alone is computed once for all of them.
+struct PairArguments {
+  PairArguments() = default;
+  /// Of the query in row `row`.
+  PairArguments(const TileContext &c, Num row, Num key);
+
+  Num i, j;
+  Nums rowSlots, columnSlots; // null: another for each head
+};
+
 /// Runs a pair region for row `row` and the keys key … key + lanes - 1. With
 /// `score`, that is its first argument. Gives its one result, a vector.
 /// `paths`: the sums that torsor.path reads.

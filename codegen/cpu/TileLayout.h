@@ -93,6 +93,7 @@ struct TileLayout {
 
 class NearPairs;
 class PairRuns;
+struct PairArguments;
 
 /// Everything that code inside a tile needs.
 struct TileContext {
@@ -134,6 +135,9 @@ struct TileContext {
   /// null: not known. `runs`: what then holds of the pairs.
   Num runsOn;
   const PairRuns *runs = nullptr;
+  /// What pairs of a query and a vector of keys share, read beforehand; null:
+  /// each pair reads its own.
+  const PairArguments *shared = nullptr;
   /// The keys that the rows meet, before the last; null: all that they see.
   Num keysFrom, keysTo;
 
