@@ -13,14 +13,19 @@ namespace {
 
 using Param = std::tuple<SchemeCase, torsor_dtype>;
 class RebaseTest : public testing::TestWithParam<Param> {};
-INSTANTIATE_TEST_SUITE_P(
-    All, RebaseTest,
-    testing::Combine(testing::ValuesIn(schemeCases()),
-                     testing::Values(TORSOR_F32, TORSOR_BF16, TORSOR_F16)),
-    [](const auto &info) {
-      return std::string(std::get<0>(info.param).name) + "_" +
-             nameOf(std::get<1>(info.param));
-    });
+std::string nameOfCase(const testing::TestParamInfo<Param> &info) {
+  return std::string(std::get<0>(info.param).name) + "_" +
+         nameOf(std::get<1>(info.param));
+}
+INSTANTIATE_TEST_SUITE_P(All, RebaseTest,
+                         testing::Combine(testing::ValuesIn(schemeCases()),
+                                          testing::Values(TORSOR_F32,
+                                                          TORSOR_BF16)),
+                         nameOfCase);
+INSTANTIATE_TEST_SUITE_P(Actions, RebaseTest,
+                         testing::Combine(testing::ValuesIn(actionCases()),
+                                          testing::Values(TORSOR_F16)),
+                         nameOfCase);
 
 /// Those whose acted keys cannot be moved.
 bool staysPut(const std::string &scheme) { return scheme == "gain_by_lane"; }
