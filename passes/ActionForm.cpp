@@ -178,8 +178,13 @@ LogicalResult Flattener::visit(Value action, Context context) {
         return descend(op, basis.getBase(), std::move(context), 0);
       })
       .Case([&](ProductOp product) {
+        // A gain on the product is that of one factor.
+        Context other = context;
+        other.unit.by.clear();
+        other.unit.gainQ.clear();
+        other.unit.gainK.clear();
         return success(succeeded(descend(op, product.getLhs(), context, 0)) &&
-                       succeeded(descend(op, product.getRhs(), context, 1)));
+                       succeeded(descend(op, product.getRhs(), other, 1)));
       })
       .Case([&](ChooseOp choose) {
         return success(

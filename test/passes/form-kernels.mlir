@@ -135,3 +135,22 @@ torsor.scheme @gains head(8) {
   %c = torsor.concat %a, %b, %z : !torsor.action<4>, !torsor.action<2>, !torsor.action<2> -> !torsor.action<8>
   torsor.action %c : !torsor.action<8>
 }
+
+// -----
+
+// A gain on a product multiplies once, whichever factor it stands at.
+
+// CHECK-LABEL: func.func @gain_on_product.prefill
+// CHECK: kind = turn{{[^>]*>[^>]*}}gain_q = 2.000000e+00 : f64, gain_k = 2.000000e+00 : f64
+// CHECK-SAME: kind = decay, lanes = <0, -1, 1 x 2>, rates = {{[0-9]+}}, s = 0, t = 0>
+torsor.scheme @gain_on_product head(2) {
+  %f = arith.constant dense<0.5> : tensor<1xf64>
+  %rate = arith.constant 0.07 : f64
+  %two = arith.constant 2.0 : f64
+  %r = torsor.turn %f : tensor<1xf64> -> !torsor.action<2>
+  %d = torsor.decay %rate : !torsor.action<2>
+  %p = torsor.product %r, %d : !torsor.action<2>
+  %a = torsor.adjacent %p : !torsor.action<2>
+  %g = torsor.gain %a by %two : !torsor.action<2> -> !torsor.action<2>
+  torsor.action %g : !torsor.action<2>
+}
