@@ -124,12 +124,6 @@ LogicalResult planBlocks(SchemePlan &plan) {
   if (plan.branches.size() > 1) {
     plan.branchNumber = *number;
     plan.whyRaw = "the key side differs between regions of displacement";
-    for (const PlannedBranch &branch : plan.branches)
-      for (const PlannedBlock &block : branch)
-        if (BlockKind kind = block.pairs.front().kind;
-            kind == BlockKind::Decay || kind == BlockKind::Jordan)
-          return noKernel(block.pairs.front().unit->block->getLoc(),
-                          "a block that fades beside regions of displacement");
   }
   if (!plan.whyRaw.empty())
     plan.keysActed = false;

@@ -19,9 +19,11 @@ static constexpr double mostGrowth = 80;
 static constexpr double mostCancelled = 16;
 
 Anchors::Anchors(const TileContext &c, const Indices &indices, const Tensor &k,
-                 RowBlock rows, ArrayRef<Bounds> rowBounds, Num used)
+                 RowBlock rows, ArrayRef<Bounds> rowBounds, Num used,
+                 int64_t branch)
     : c(c), e(c.e), indices(indices), k(k), block(rows), rowBounds(rowBounds),
-      used(used), blocks(c.layout.forms.keys[0]) {
+      used(used), branch(branch),
+      blocks(c.layout.forms.keys[c.layout.forms.branches[branch].key]) {
   for (BlockAttr each : blocks)
     if (each.isAnchored())
       largest.push_back(each.getFamily() ? Num() : largestRate(each));
@@ -183,12 +185,15 @@ void Anchors::emitQuery(Num row, Pointer anchors, Pointer to) const {
     return loadSlot(e, c.rowSlots[slot], row, 1, c.layout.rowSlots[slot]);
   };
   auto anchor = [&](BlockAttr each) { return anchorOf(blocks, each, anchors); };
-  Action action = {blocks, /*onQuery=*/true, c.layout.head, time, Num()};
+  // All else is behind the row; a key's form does not know its times.
+  SmallVector<BlockAttr> fading = llvm::to_vector(llvm::make_filter_range(
+      blocks, [](BlockAttr each) { return each.isAnchored(); }));
+  Action action = {fading, /*onQuery=*/true, c.layout.head, time, Num()};
   action.anchor = anchor;
   action.isAnchoredOnly = true;
   emitAction(e, c.lanes(), action, c.tables,
-             block.place(c, indices, min(row, block.count - 1)),
-             c.queryRow(0, row), to);
+             block.place(c, indices, min(row, block.count - 1)), query(row),
+             to);
 }
 
 /// All rows at once: each lane's factor since the first row's time.
@@ -343,7 +348,7 @@ void Anchors::emitGroup(Num tile, Num begin, Num end, Num group,
       e.loop(0, e.index(rowTile), 1, [&](Num r) {
         emitRowAnchors(firstRow + r, own);
         emitKey(number, own, acted);
-        put(r, dot(c.queryRow(0, firstRow + r), acted));
+        put(r, dot(query(firstRow + r), acted));
       });
     };
     e.when(isBefore(number, first) ^ 1,

@@ -22,18 +22,26 @@ namespace torsor {
 /// tile, or from each query.
 class Anchors {
 public:
+  /// For branch `branch` of the action.
   Anchors(const TileContext &c, const Indices &indices, const Tensor &k,
-          RowBlock rows, llvm::ArrayRef<Bounds> rowBounds, Num used);
+          RowBlock rows, llvm::ArrayRef<Bounds> rowBounds, Num used,
+          int64_t branch = 0);
 
   /// Acts on the rows for the keys begin … end-1 of a tile, a stretch of it, or
   /// computes their products into the scores; gives whether it did the latter.
   Num emit(Num tile, Num begin, Num end, Num groups) const;
+  /// Computes the products of the keys begin … end-1 of a tile into the scores.
+  void emitProducts(Num tile, Num begin, Num end, Num groups) const;
   /// The rows as acted on.
   Pointer rows() const { return c.anchoredQueries; }
 
 private:
+  Pointer query(Num row) const {
+    return c.queryRow(c.layout.forms.branches[branch].query, row);
+  }
   Pointer relative(Num row) const {
-    return c.anchoredQueries + (row + c.layout.rows) * c.layout.head;
+    return c.anchoredQueries +
+           (row + (branch + 1) * c.layout.rows) * c.layout.head;
   }
   Pointer anchorsOf(Num begin) const;
   Num largestRate(BlockAttr block) const;
@@ -62,7 +70,6 @@ private:
   Num dot(Pointer a, Pointer b) const;
   void emitRows(Num begin) const;
   void emitNearRows(Num begin, Num end, Num groups) const;
-  void emitProducts(Num tile, Num begin, Num end, Num groups) const;
   void emitGroup(Num tile, Num begin, Num end, Num group, Pointer acted) const;
 
   const TileContext &c;
@@ -72,6 +79,7 @@ private:
   RowBlock block;
   llvm::ArrayRef<Bounds> rowBounds;
   Num used;
+  int64_t branch;
   llvm::ArrayRef<BlockAttr> blocks;
   Nums largest;  // rate or couple of each anchored block
   Pointer first; // the times of the first row

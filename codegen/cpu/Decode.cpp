@@ -167,9 +167,11 @@ void Decode::emitBlock(const Call &call, const TileContext &c,
       return loadSlot(e, c.rowSlots[slot], e.index(0), 1,
                       layout.rowSlots[slot]);
     };
-    emitAnchors(e, blocks, true, time, c.tables,
-                block.place(c, indices, e.index(0)),
-                scratch.bytes(scratchAt.anchors));
+    for (auto [form, acting] : llvm::enumerate(layout.forms.keys))
+      emitAnchors(e, acting, true, time, c.tables,
+                  block.place(c, indices, e.index(0)),
+                  scratch.bytes(scratchAt.anchors +
+                                int64_t(form) * layout.anchors * 8));
   }
   Num firstIndex = c.indices.load(0);
   Nums ends = e.loop(0, block.count, 1, {firstIndex, firstIndex},

@@ -157,9 +157,11 @@ KeyRows DecodeChunk::cachedRows() const {
   return {list + inSplit(c.e.index(0)), split.k.data.element};
 }
 
-void DecodeChunk::emitActedKeys(ArrayRef<BlockAttr> blocks,
-                                const KeyRows &acted) const {
+void DecodeChunk::emitActedKeys(int64_t form, const KeyRows &acted) const {
   Emitter &e = c.e;
+  ArrayRef<BlockAttr> blocks = c.layout.forms.keys[form];
+  Pointer anchors =
+      split.scratch.bytes(split.at.anchors + form * c.layout.anchors * 8);
   Pointer keys = split.scratch.bytes(split.at.keys).as(e.f32);
   e.loop(0, count, 1, [&](Num number) {
     auto time = [&](int64_t slot) {
@@ -169,7 +171,7 @@ void DecodeChunk::emitActedKeys(ArrayRef<BlockAttr> blocks,
     RowLanes around = keyLanes(c.op);
     Action action = {blocks, false, c.layout.head, time, Num(), &around};
     auto anchor = [&](BlockAttr block) {
-      return anchorOf(blocks, block, split.scratch.bytes(split.at.anchors));
+      return anchorOf(blocks, block, anchors);
     };
     action.anchor = anchor;
     emitAction(e, c.lanes(), action, c.tables, place(number),
@@ -191,7 +193,7 @@ void DecodeChunk::emitForm(int64_t query, int64_t key) const {
   if (blocks.empty() && keyLanes(c.op).isEmpty())
     return chunk.emitProducts(cached);
   KeyRows acted = {frameSlots(e, e.pointer, decodeChunk), e.f32};
-  auto act = [&] { chunk.emitActedKeys(blocks, acted); };
+  auto act = [&] { chunk.emitActedKeys(key, acted); };
   if (cached.element != acted.element) {
     e.when(
         split.isActed, [&] { chunk.emitProducts(cached); },

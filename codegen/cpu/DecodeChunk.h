@@ -84,10 +84,9 @@ private:
   Num inSplit(Num number) const { return first - split.begin + number; }
   /// The rows as they lie in the cache.
   KeyRows cachedRows() const;
-  /// Acts on the chunk's keys with these blocks; where the rows then lie goes
+  /// Acts on the chunk's keys, into form `form`; where the rows then lie goes
   /// to `rows`.
-  void emitActedKeys(llvm::ArrayRef<BlockAttr> blocks,
-                     const KeyRows &rows) const;
+  void emitActedKeys(int64_t form, const KeyRows &rows) const;
   /// Products of rows and keys in one form of each.
   void emitForm(int64_t query, int64_t key) const;
   /// Products of pairs in branches, each in its own.

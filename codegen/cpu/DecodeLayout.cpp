@@ -56,7 +56,7 @@ DecodeScratch::DecodeScratch(const TileLayout &layout)
   };
   formBytes = layout.rows * queryWidth * 4;
   queries = take(formBytes * int64_t(layout.forms.queries.size()));
-  anchors = take(layout.anchors * 8);
+  anchors = take(layout.anchors * 8 * int64_t(layout.forms.keys.size()));
   actedValues =
       take(layout.forms.values.empty() ? 0 : layout.keys * layout.value * 4);
   merged = layout.forms.isOne() ? 0 : take(layout.rows * decodeChunk * 4);

@@ -46,7 +46,7 @@ struct DecodeScratch {
   int64_t queryWidth;  // of a row of q, filled up with 0
   int64_t rowCount;    // addresses: a split's rows, and those of a next chunk
   int64_t formBytes;   // of the rows of q in one form
-  int64_t anchors;     // times of the block's query
+  int64_t anchors;     // times of the block's query, for each form of keys
   int64_t actedValues; // of a split, where something acts on v
   int64_t merged;      // scores of a chunk whose pairs are in several branches
   int64_t queries, sums, keys, kept, keyRows, valueRows, keyIndices, slots,

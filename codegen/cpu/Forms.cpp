@@ -17,7 +17,7 @@ static bool isZeroSlot(Region &region, int64_t slot) {
 }
 
 /// The blocks as one side sees them: what only the other one reads is left out,
-/// and so is what does nothing.
+/// and so is what does nothing. What grows or fades needs both sides' times.
 static Forms::Blocks onSide(AttentionOp op, ArrayAttr blocks, bool query) {
   Forms::Blocks side;
   for (BlockAttr block : blocks.getAsRange<BlockAttr>()) {
@@ -26,8 +26,12 @@ static Forms::Blocks onSide(AttentionOp op, ArrayAttr blocks, bool query) {
                    (block.acts() && !block.getFamily() &&
                     isZeroSlot(query ? op.getRows() : op.getColumns(),
                                query ? block.getS() : block.getT()));
-    if (isStill && gain == 1)
+    if (isStill && gain == 1 && !block.isAnchored())
       continue;
+    if (block.isAnchored()) {
+      side.push_back(block);
+      continue;
+    }
     side.push_back(BlockAttr::get(
         op.getContext(), block.getKind(), block.getLanes(), block.getRates(),
         block.getRateOffset(), query ? block.getS() : -1,

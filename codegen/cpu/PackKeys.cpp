@@ -179,7 +179,9 @@ void emitPackKeys(const TileContext &c, const Indices &indices, const Tensor &k,
     start.append({none.low, none.high});
   }
   Pointer anchors = c.tileAnchors;
-  if (c.layout.anchors)
+  // Branches have no anchor in common: what fades is left out of packed keys.
+  bool isAnchored = c.layout.anchors && c.layout.forms.isOne();
+  if (isAnchored)
     e.loop(begin, end, c.layout.anchorKeys, [&](Num first) {
       emitTileAnchors(c, indices, min(first + (c.layout.anchorKeys - 1), last),
                       c.tileAnchors + c.layout.anchorsAt(first));
@@ -224,7 +226,8 @@ void emitPackKeys(const TileContext &c, const Indices &indices, const Tensor &k,
                              const RowLanes *lanes = nullptr) {
                 Action action = {acting, false, c.layout.head,
                                  time,   Num(), lanes};
-                action.anchor = anchor;
+                if (isAnchored)
+                  action.anchor = anchor;
                 emitAction(e, c.lanes(), action, c.tables, place, from, to);
               };
               for (auto [form, blocks] : llvm::enumerate(forms)) {

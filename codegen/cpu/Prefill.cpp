@@ -2,8 +2,8 @@
 // The kernel of many queries: prepare, pack, compute.
 #include "codegen/cpu/Prefill.h"
 
-#include "codegen/cpu/Anchors.h"
 #include "codegen/cpu/BiasTable.h"
+#include "codegen/cpu/FadingBranches.h"
 #include "codegen/cpu/KeySlots.h"
 #include "codegen/cpu/NearPairs.h"
 #include "codegen/cpu/PackKeys.h"
@@ -292,8 +292,11 @@ void Prefill::computeBlock(const Call &call, const TileContext &c,
   TileSide queries = {indicesOf(c, block.count), bounds};
   Tensor k = call.tensor(TORSOR_AT_K, elementOf(op.getK()));
   std::optional<Anchors> anchors;
-  if (layout.anchors)
+  std::optional<FadingBranches> branches;
+  if (layout.anchors && layout.forms.isOne())
     anchors.emplace(c, indices, k, block, bounds, used);
+  else if (layout.anchors)
+    branches.emplace(c, indices, k, block, bounds, used);
   Range hull = groupRanges(c, indices, groups);
   Num firstTile = alignDown(hull.begin, layout.keys);
   Num lastTile = alignDown(max(hull.end - 1, 0), layout.keys);
@@ -307,6 +310,10 @@ void Prefill::computeBlock(const Call &call, const TileContext &c,
       TileContext inTile = c;
       inTile.near = near.op() ? &near : nullptr;
       inTile.isNear = verdict.isNear;
+      if (branches) {
+        branches->emit(tile, tileEnd, groups, verdict);
+        verdict.isComputed = e.constant(e.i1, int64_t(1));
+      }
       if (anchors)
         emitFadingScores(inTile, *anchors, groups, tile, min(tileEnd, hull.end),
                          verdict);

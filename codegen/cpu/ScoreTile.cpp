@@ -149,21 +149,20 @@ private:
     return {e.convert(least, e.i64), e.convert(greatest, e.i64)};
   }
   Nums products() {
+    auto computed = [&]() -> Nums {
+      Nums found;
+      eachVector([&](int64_t r, int64_t v) {
+        found.push_back(scoresAt(r, v).load(0, c.lanes()) +
+                        emitStart(c, row(r), key(v)));
+      });
+      return found;
+    };
     if (!c.layout.forms.isOne())
-      return branches();
+      return verdict.isComputed ? computed() : branches();
     if (!verdict.isComputed)
       return product(Num());
-    return e.choose(
-        verdict.isComputed,
-        [&]() -> Nums {
-          Nums computed;
-          eachVector([&](int64_t r, int64_t v) {
-            computed.push_back(scoresAt(r, v).load(0, c.lanes()) +
-                               emitStart(c, row(r), key(v)));
-          });
-          return computed;
-        },
-        [&] { return product(Num()); });
+    return e.choose(verdict.isComputed, computed,
+                    [&] { return product(Num()); });
   }
   /// Products of pairs in branches: one where all are in the same one, else
   /// those of every branch, of which each pair takes its own.
@@ -214,6 +213,21 @@ private:
     };
     if (!c.biasHolds)
       return computed();
+    // Where the table does not hold: in little code, as it may be long.
+    auto inTurn = [&]() -> Nums {
+      if (!c.layout.forms.isOne()) // the scores of other branches lie there
+        return computed();
+      e.loop(firstRow, firstRow + rows, 1, [&](Num row) {
+        Pointer own = c.scores + (row * c.layout.keys - tile);
+        e.loop(key(0), key(0) + vectors * c.lanes(), c.lanes(),
+               [&](Num key) { own.store(key, emitStart(c, row, key)); });
+      });
+      Nums start;
+      eachVector([&](int64_t r, int64_t v) {
+        start.push_back(scoresAt(r, v).load(0, c.lanes()));
+      });
+      return start;
+    };
     auto tabulated = [&] {
       const Sequence &sequence = c.place.sequence;
       Nums start;
@@ -226,7 +240,7 @@ private:
       }
       return start;
     };
-    return e.choose(c.biasHolds, tabulated, computed);
+    return e.choose(c.biasHolds, tabulated, inTurn);
   }
 
   Nums product(Num branch) {

@@ -64,8 +64,16 @@ static bool readsContents(AttentionOp op, bool queries) {
   return false;
 }
 
+/// Words of the anchors of the form that has most.
+static int64_t mostAnchors(const Forms &forms) {
+  int64_t most = 0;
+  for (ArrayRef<BlockAttr> blocks : forms.keys)
+    most = std::max(most, anchorWords(blocks));
+  return most;
+}
+
 TileLayout::TileLayout(AttentionOp op, const Target &target)
-    : forms(op), anchors(anchorWords(forms.keys[0])), lanes(target.lanes),
+    : forms(op), anchors(mostAnchors(forms)), lanes(target.lanes),
       rowTile(target.rowTile), panel(target.panel()),
       keys(roundUp(op.getPlan().getKeys(), target.panel())),
       head(widthOf(op.getQ())), value(widthOf(op.getV())),
@@ -93,8 +101,11 @@ TileLayout::TileLayout(AttentionOp op, const Target &target)
     return begin;
   };
   queries = take(rows * headWords * 4 * int64_t(forms.queries.size()));
-  // The rows from the block's first query, then from a tile's anchor.
-  anchoredQueries = take(anchors ? 2 * rows * head * 4 : 0);
+  // The rows from a tile's anchor, then those from the block's first query, for
+  // each branch.
+  int64_t copies = 1 + int64_t(forms.branches.size());
+  anchoredQueries = take(anchors ? copies * rows * head * 4 : 0);
+  branchScores = take(anchors && !forms.isOne() ? rows * keys * 4 : 0);
   scores = take(rows * keys * 4);
   outputs = take(rows * valueWidth() * 4);
   rowMax = take(rows * lanes * 4);
@@ -172,6 +183,7 @@ void TileContext::placeScratch(Pointer scratch) {
   };
   queries = at(layout.queries, e.f32);
   anchoredQueries = at(layout.anchoredQueries, e.f32);
+  branchScores = at(layout.branchScores, e.f32);
   scores = at(layout.scores, e.f32);
   outputs = at(layout.outputs, e.f32);
   rowMax = at(layout.rowMax, e.f32);

@@ -55,6 +55,7 @@ struct TileLayout {
 
   // Byte offsets into the scratch memory of a worker.
   int64_t anchoredQueries; // the rows for one key tile
+  int64_t branchScores;    // of one branch, where some branch fades
   int64_t queries, scores, outputs, rowMax, rowSum, maxima, alphas, indices,
       rowTokens, groupRanges, slots, slotBytes, scratchBytes;
   int64_t rowHeads, contents, queryProducts, pathSums, valueWeights;
@@ -107,7 +108,7 @@ struct TileContext {
 
   // Workspace of the group.
   Pointer keys, values, keyIndices, tileBounds, tileAnchors;
-  Pointer anchoredQueries;
+  Pointer anchoredQueries, branchScores;
   llvm::SmallVector<Pointer> columnSlots;
   /// With slots by head, those of a head lie so many behind those of the one
   /// before it; `slotsByRow`: those of each row.

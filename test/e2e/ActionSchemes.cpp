@@ -385,8 +385,8 @@ std::vector<SchemeCase> valueActions() {
 
 std::vector<SchemeCase> actionCases() {
   std::vector<SchemeCase> all = frequencies();
-  for (auto list :
-       {runningClocks(), regions(), fading(), planes(), valueActions()})
+  for (auto list : {runningClocks(), regions(), fading(), planes(),
+                    valueActions(), fadingRegionCases()})
     all.insert(all.end(), list.begin(), list.end());
   return all;
 }

@@ -28,6 +28,9 @@ std::vector<SchemeCase> pathCases();
 /// Of actions beyond rotations of constant frequencies (part of schemeCases).
 std::vector<SchemeCase> actionCases();
 
+/// Of regions of displacement some of which fade (part of actionCases).
+std::vector<SchemeCase> fadingRegionCases();
+
 /// Where the tokens of a call lie and how it is made.
 struct ShapeCase {
   const char *name;

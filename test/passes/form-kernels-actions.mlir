@@ -52,6 +52,25 @@ torsor.scheme @region head(2) {
 
 // -----
 
+// A block may fade in one region and not in another.
+
+// CHECK-LABEL: func.func @fading_region.prefill
+// CHECK: branches {{\[\[}}#torsor.block<kind = decay, lanes = <0, -1, 1 x 2>, rates = 0, s = 0, t = 0>], []]
+torsor.scheme @fading_region head(2) {
+  %i = torsor.token query
+  %j = torsor.token key
+  %ii = torsor.index %i
+  %jj = torsor.index %j
+  %c = arith.cmpi slt, %ii, %jj : i64
+  %rate = arith.constant 0.1 : f64
+  %d = torsor.decay %rate : !torsor.action<2>
+  %z = torsor.zero : !torsor.action<2>
+  %x = torsor.choose %c, %d, %z : !torsor.action<2>
+  torsor.action %x : !torsor.action<2>
+}
+
+// -----
+
 // Frequencies of heads: the keys' side knows the head, and keys lie raw.
 
 // CHECK-LABEL: func.func @by_head.prefill

@@ -43,22 +43,6 @@ torsor.scheme @regions head(6) {
 
 // -----
 
-torsor.scheme @fading_region head(2) {
-  %i = torsor.token query
-  %j = torsor.token key
-  %ii = torsor.index %i
-  %jj = torsor.index %j
-  %c = arith.cmpi slt, %ii, %jj : i64
-  %rate = arith.constant 0.1 : f64
-  // expected-error@+1 {{no kernel for this yet: a block that fades beside regions of displacement}}
-  %d = torsor.decay %rate : !torsor.action<2>
-  %z = torsor.zero : !torsor.action<2>
-  %x = torsor.choose %c, %d, %z : !torsor.action<2>
-  torsor.action %x : !torsor.action<2>
-}
-
-// -----
-
 torsor.scheme @value_basis head(2) {
   %p = torsor.param "p" ["2", "2"] orthogonal : tensor<2x2xf32>
   %f = arith.constant dense<0.5> : tensor<1xf64>
