@@ -276,6 +276,7 @@ mlir::ModuleOp Compilation::formKernels(bool optional) {
     return nullptr;
   if (!keepOperations(*module))
     return nullptr;
+  setTiles(*module, options.tiles, getCacheBytes());
   timing = total.nest("write manifests");
   attachManifests(*this, *state->schemes, *module);
   state->kernels = std::move(module);

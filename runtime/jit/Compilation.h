@@ -7,6 +7,7 @@
 #include "passes/Pipelines.h"
 #include "runtime/jit/ObjectCache.h"
 #include "runtime/jit/Remarks.h"
+#include "runtime/jit/TileChoice.h"
 #include "runtime/torsor.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -29,6 +30,7 @@ struct CompileOptions {
   std::string scheme;
   CheckOptions check;
   KernelOptions kernel;
+  TileSizes tiles;
   /// Bit 1 << torsor_op; 0: all that are made.
   uint32_t operations = 0;
   /// "": the level of this CPU. "x86-64": all levels, in one object.
@@ -115,6 +117,10 @@ private:
                llvm::function_ref<bool()> step);
   bool keepOperations(mlir::ModuleOp module);
   bool canMove(mlir::ModuleOp module);
+  /// The second cache that tiles are made for: this CPU's, if the code is.
+  int64_t getCacheBytes() const {
+    return options.target.empty() ? getSecondCacheBytes() : int64_t{512} << 10;
+  }
   llvm::SmallVector<const Target *> findTargets();
   Digest computeKey(llvm::ArrayRef<const Target *> targets);
   bool generate(llvm::ArrayRef<const Target *> targets, std::string &object);

@@ -45,6 +45,9 @@ Digest Compilation::computeKey(llvm::ArrayRef<const Target *> targets) {
       kernel.o, kernel.head, kernel.value, kernel.f32Reference,
       options.operations, options.moduleName, options.entry,
       options.addressSanitizer, options.threadSanitizer);
+  const TileSizes &tiles = options.tiles;
+  rest += fmt::format(" {} {} {} {}", tiles.rows, tiles.keys, tiles.split,
+                      getCacheBytes());
   for (const Target *target : targets)
     rest += " " + target->name.str();
   return computeDigest({getCompilerIdentity(), text, rest});

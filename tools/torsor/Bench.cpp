@@ -7,6 +7,7 @@
 #include "runtime/jit/ObjectLoader.h"
 #include "tools/torsor/BenchCompile.h"
 #include "tools/torsor/BenchData.h"
+#include "tools/torsor/BenchTune.h"
 #include "tools/torsor/Commands.h"
 #include "tools/torsor/Failure.h"
 #include "tools/torsor/Options.h"
@@ -30,7 +31,7 @@ struct BenchOptions {
   int rounds = 7;
   double seconds = 1;
   int64_t segment = 0, page = 0;
-  bool json = false, check = false, wall = false, compile = false;
+  bool json = false, check = false, wall = false, compile = false, tune = false;
 };
 
 /// The hand-written kernel on problems that it can do.
@@ -70,6 +71,7 @@ private:
   ordered_json result;
 
   void readShape();
+  CompileOptions getCompileOptions() const;
   void compile();
   void measure();
   double countFlops() const;
@@ -96,13 +98,18 @@ void Bench::readShape() {
                           shape.queries, shape.keys));
 }
 
-void Bench::compile() {
+CompileOptions Bench::getCompileOptions() const {
   CompileOptions compile;
   compile.kernel.q = compile.kernel.k = compile.kernel.v = compile.kernel.o =
       options.dtype;
   compile.target = options.target;
   compile.operations = shape.decode ? 1u << TORSOR_DECODE | 1u << TORSOR_APPEND
                                     : 1u << TORSOR_PREFILL;
+  return compile;
+}
+
+void Bench::compile() {
+  CompileOptions compile = getCompileOptions();
   compilation = startCompilation(options.source, compile);
   std::string object;
   compilation->makeObject(object);
@@ -316,6 +323,10 @@ void Bench::print() const {
 void Bench::run() {
   readShape();
   compile();
+  if (options.tune)
+    return benchTune(options.source, getCompileOptions(), shape,
+                     getTiles(compilation->formKernels()), options.rounds,
+                     options.seconds, options.json);
   measure();
   print();
   call.reset();
@@ -333,6 +344,7 @@ void torsor::addBenchCommand(CLI::App &app) {
       "time.");
   addSourceOptions(*command, options->source);
   addArithmeticOption(*command, options->source);
+  addTileOptions(*command, options->source);
   command->add_option("--kernel", options->kernel, "prefill or decode")
       ->check(CLI::IsMember({"prefill", "decode"}))
       ->capture_default_str();
@@ -374,6 +386,9 @@ void torsor::addBenchCommand(CLI::App &app) {
                     "Time one thread by the wall clock, too");
   command->add_flag("--check", options->check,
                     "Also compare some rows with the exact reference");
+  command->add_flag("--tune", options->tune,
+                    "Time smaller and larger tiles, too: a table with the cost "
+                    "model's choice and the fastest, as options of 'compile'");
   command->add_flag("--compile", options->compile,
                     "Time the compiler instead of a kernel: each operation, "
                     "and all of them");

@@ -88,6 +88,7 @@ void torsor::addCompileCommand(CLI::App &app) {
       "needs libtorsor and libm, nothing else. See torsor.h.");
   addSourceOptions(*command, options->source);
   addArithmeticOption(*command, options->source);
+  addTileOptions(*command, options->source);
   command
       ->add_option("-o,--output", options->prefix,
                    "PREFIX of the files; by default the name of the source "

@@ -84,6 +84,7 @@ void torsor::addExplainCommand(CLI::App &app) {
       "the cache contract, work.");
   addSourceOptions(*command, options->source);
   addArithmeticOption(*command, options->source);
+  addTileOptions(*command, options->source);
   command->add_flag("--json", options->json, "The same for programs");
   command->add_flag("--canonical", options->canonical,
                     "The canonical form: the same meaning, spelled out, as a "

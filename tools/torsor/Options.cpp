@@ -99,6 +99,32 @@ torsor_dtype torsor::parseType(const std::string &text) {
       fmt::format("'{}' is no type of tensors; write f32, bf16 or f16", text));
 }
 
+void torsor::addTileOptions(CLI::App &command, SourceOptions &options) {
+  command
+      .add_option_function<std::string>(
+          "--tile",
+          [&options](const std::string &text) {
+            auto [rows, keys] = llvm::StringRef(text).split('x');
+            TileSizes &tiles = options.tiles;
+            if (rows.getAsInteger(10, tiles.rows) ||
+                keys.getAsInteger(10, tiles.keys) || tiles.rows < 1 ||
+                tiles.keys < 1 || tiles.rows > mostTileRows ||
+                tiles.keys > mostTileKeys)
+              failUsage(fmt::format("--tile {}: write ROWSxKEYS, as 96x256, "
+                                    "with 1 to {} rows and 1 to {} keys",
+                                    text, mostTileRows, mostTileKeys));
+          },
+          "Tiles of prefill: rows of queries by keys, rounded up to 48 and "
+          "64; by default a cost model chooses, and 'explain' prints it. "
+          "'torsor bench --tune' measures others")
+      ->type_name("ROWSxKEYS");
+  command
+      .add_option("--split", options.tiles.split,
+                  "Keys of one item of decode, rounded up to 64")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{1}, mostSplitKeys));
+}
+
 std::shared_ptr<const SourceFile> torsor::readSource(const std::string &path) {
   std::string text, error;
   bool standard = path == "-";
@@ -121,6 +147,7 @@ torsor::startCompilation(const SourceOptions &options, CompileOptions compile) {
   compile.remarks |= options.remarks;
   compile.warningsAreErrors = options.warningsAreErrors;
   compile.timing = options.timing;
+  compile.tiles = options.tiles;
   for (const std::string &setting : options.settings) {
     auto [name, value] = llvm::StringRef(setting).split('=');
     if (name.trim().empty() || value.trim().empty())

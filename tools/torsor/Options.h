@@ -25,6 +25,7 @@ struct SourceOptions {
   std::string color;
   bool remarks = false, warningsAreErrors = false;
   bool f32Reference = false;
+  TileSizes tiles;
   bool timing = false; // for Torsor's developers
 };
 
@@ -37,6 +38,9 @@ void addArithmeticOption(CLI::App &command, SourceOptions &options);
 
 /// Parses `8/2` or `8`: heads of queries and of keys. Throws a usage failure.
 std::pair<int64_t, int64_t> parseHeads(const std::string &text);
+
+/// Adds --tile and --split.
+void addTileOptions(CLI::App &command, SourceOptions &options);
 
 /// The element type an option names. Throws a usage failure.
 torsor_dtype parseType(const std::string &text);

@@ -264,6 +264,7 @@ void torsor::addRunCommand(CLI::App &app) {
       "code is kept in ~/.cache/torsor.");
   addSourceOptions(*command, options->source);
   addArithmeticOption(*command, options->source);
+  addTileOptions(*command, options->source);
   command
       ->add_option("--kernel", options->kernel,
                    "prefill: many queries; decode: few queries against keys "
