@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The checker: a scheme from its clauses, in the order their facts are needed.
 #include "frontend/Check.h"
+#include "frontend/Clauses.h"
 #include "frontend/Sema.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -18,19 +19,6 @@ Env Sema::makeClauseEnv(SchemeState &state, Where where) const {
   env.seesScheme = true;
   env.where = where;
   return env;
-}
-
-/// The clause of a kind that stands at most once, or null.
-template <typename T>
-static const T *findClause(const SchemeState &state, ClauseKind kind) {
-  for (const Clause *clause : state.item.clauses)
-    if (clause->kind == kind)
-      return llvm::cast<T>(clause);
-  return nullptr;
-}
-
-static const TermClause *findTerm(const SchemeState &state, ClauseKind kind) {
-  return findClause<TermClause>(state, kind);
 }
 
 Scheme *Sema::checkScheme(const SchemeItem *item, llvm::StringMap<Binding> args,
@@ -141,87 +129,6 @@ void Sema::readClauses(SchemeState &state, SourceRange call) {
   checkTermsFit(state);
 }
 
-static constexpr int64_t mostLanes = 1024;
-static constexpr char openWidth[] =
-    "the head width must be known here; write 'head n'";
-
-void Sema::readHead(SchemeState &state) {
-  Scheme &scheme = state.scheme;
-  const TermClause *clause = findTerm(state, ClauseKind::Head);
-  scheme.headIsOpen = !clause && options.head <= 0;
-  scheme.head = options.head > 0 && !clause ? options.head : 0;
-  if (clause) {
-    Env env = makeClauseEnv(state, Where::Head);
-    auto width = evalSize(clause->value, env, "the head width");
-    if (width && (*width < 1 || *width > mostLanes))
-      fail(env, clause->value->range, "width",
-           *width < 1
-               ? fmt::format("the head width must be at least 1, but it is {}",
-                             *width)
-               : fmt::format("the head width must be at most 1024, but it is "
-                             "{}",
-                             *width));
-    else if (width)
-      scheme.head = *width;
-    // After an error any width will do.
-    scheme.head = std::max<int64_t>(scheme.head, 1);
-    state.headIsWrong = scheme.head != width.value_or(0);
-  }
-  scheme.value = scheme.head;
-  scheme.valueIsOpen = scheme.headIsOpen;
-}
-
-void Sema::findOpenWidth(SchemeState &state) {
-  const TermClause *clause = findTerm(state, ClauseKind::Action);
-  Scheme &scheme = state.scheme;
-  if (findTerm(state, ClauseKind::Head) || !clause)
-    return;
-  // Tried once without messages: the action's width is the head's.
-  Env env = makeClauseEnv(state, Where::Action);
-  ++allUnchecked;
-  bool causal = std::exchange(state.causal, true);
-  Meaning action = eval(clause->value, env);
-  state.causal = causal;
-  --allUnchecked;
-  state.letValues.clear();
-  callResults.clear();
-  if (action.kind != Meaning::Action)
-    return;
-  scheme.headIsOpen = scheme.valueIsOpen = false;
-  scheme.head = scheme.value = action.action->width;
-  findValueWidth(state);
-}
-
-/// The value width as far as it is known before the names, whose axes may read
-/// it. readValue says what is wrong with it.
-void Sema::findValueWidth(SchemeState &state) {
-  Scheme &scheme = state.scheme;
-  auto *clause = findClause<ValueClause>(state, ClauseKind::Value);
-  std::optional<int64_t> width;
-  if (clause) {
-    Env env = makeClauseEnv(state, Where::Value);
-    ++allUnchecked;
-    if (clause->width) {
-      width = evalSize(clause->width, env, "the value width");
-    } else {
-      auto low = evalSize(clause->lanes.lo, env, "a lane");
-      auto high = evalSize(clause->lanes.hi, env, "a lane");
-      if (low && high && *high <= mostLanes && *low >= 0)
-        width = *high - *low + 1;
-    }
-    --allUnchecked;
-    state.letValues.clear();
-    callResults.clear();
-  } else if (options.value > 0 && !findTerm(state, ClauseKind::Head) &&
-             !findTerm(state, ClauseKind::Action)) {
-    width = options.value;
-  }
-  if (!width || *width < 1 || *width > mostLanes)
-    return;
-  scheme.value = *width;
-  scheme.valueIsOpen = false;
-}
-
 void Sema::readMask(SchemeState &state) {
   const TermClause *clause = findTerm(state, ClauseKind::Mask);
   Env env = makeClauseEnv(state, Where::Mask);
@@ -298,54 +205,6 @@ void Sema::readAction(SchemeState &state) {
   }
   checkAction(state, value.action, clause);
   scheme.action = value.action;
-}
-
-void Sema::readValue(SchemeState &state) {
-  Scheme &scheme = state.scheme;
-  auto *clause = findClause<ValueClause>(state, ClauseKind::Value);
-  scheme.value = scheme.head;
-  scheme.valueIsOpen = scheme.headIsOpen;
-  if (!clause) {
-    bool open = !findTerm(state, ClauseKind::Head) && !scheme.action;
-    if (open && options.value > 0) {
-      scheme.value = options.value;
-      scheme.valueIsOpen = false;
-    }
-    return;
-  }
-  Env env = makeClauseEnv(state, Where::Value);
-  if (clause->width) {
-    auto width = evalSize(clause->width, env, "the value width");
-    if (width && (*width < 1 || *width > mostLanes))
-      fail(env, clause->width->range, "width",
-           *width < 1
-               ? fmt::format("the value width must be at least 1, but it is {}",
-                             *width)
-               : fmt::format("the value width must be at most 1024, but it is "
-                             "{}",
-                             *width));
-    else if (width)
-      scheme.value = *width;
-    scheme.valueIsOpen &= !width;
-    return;
-  }
-  if (scheme.headIsOpen) {
-    fail(env, clause->word, "const", openWidth);
-    return;
-  }
-  auto lo = evalSize(clause->lanes.lo, env, "a lane");
-  auto hi = evalSize(clause->lanes.hi, env, "a lane");
-  if (!lo || !hi)
-    return;
-  if (*lo < 0 || *lo > *hi || *hi >= scheme.head) {
-    fail(env, clause->lanes.lo->range.to(clause->lanes.hi->range), "width",
-         fmt::format("the lanes {} .. {} are not lanes of the key, which has 0 "
-                     ".. {}",
-                     *lo, *hi, scheme.head - 1));
-    return;
-  }
-  scheme.value = *hi - *lo + 1;
-  scheme.valueLanes = {*lo, *hi};
 }
 
 void Sema::readValueAction(SchemeState &state) {

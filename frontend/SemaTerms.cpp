@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The checker: scalar terms, norm and readout of a scheme.
+#include "frontend/Clauses.h"
 #include "frontend/Sema.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -11,13 +12,6 @@
 
 using namespace torsor;
 using llvm::StringRef;
-
-static const Clause *findClause(const SchemeState &state, ClauseKind kind) {
-  for (const Clause *clause : state.item.clauses)
-    if (clause->kind == kind)
-      return clause;
-  return nullptr;
-}
 
 const Node *Sema::readScalarTerm(SchemeState &state, const TermClause *clause,
                                  Where where) {

@@ -237,11 +237,10 @@ std::string Printer::print() {
   if (plan.valueLow >= 0)
     value = "key[" + std::to_string(plan.valueLow) + " .. " +
             std::to_string(plan.valueLow + plan.value - 1) + "]";
-  std::string text = "head " + std::to_string(plan.head) + " value " + value +
-                     " k " + typeText(plan.k) +
-                     (plan.valueLow < 0 ? " v " + typeText(plan.v) : "") +
-                     " keys " + (plan.keysActed ? "acted" : "raw") + phases() +
-                     " action";
+  std::string text =
+      "head " + std::to_string(plan.head) + " value " + value + " k " +
+      typeText(plan.k) + (plan.valueLow < 0 ? " v " + typeText(plan.v) : "") +
+      " keys " + (plan.keysActed ? "acted" : "raw") + phases() + " action";
   if (!steps.empty())
     text += " {" + steps.substr(0, steps.size() - 1) + "}";
   return text + (blocks.empty() ? " zero" : blocks) + around;

@@ -11,27 +11,9 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
-#include <cmath>
-
 using namespace mlir;
 
 namespace torsor {
-
-int64_t turnsOf(double radians) {
-  // The product with 1 / 2 pi as two numbers of 64 bits, so that rounding is
-  // right to the last of the 64 bits kept.
-  constexpr long double high = 0xA2F9836E4E44152Ap-66L;
-  constexpr long double low = -2.036222852907384024050e-22L;
-  long double turns = radians * high;
-  long double error =
-      std::fma((long double)radians, high, -turns) + radians * low;
-  turns -= std::floor(turns);
-  long double scaled = turns * 0x1p64L, whole = std::floor(scaled);
-  scaled = whole + std::floor((scaled - whole) + error * 0x1p64L + 0.5L);
-  if (scaled < 0)
-    scaled += 0x1p64L;
-  return scaled >= 0x1p64L ? 0 : int64_t(uint64_t(scaled));
-}
 
 namespace {
 
@@ -258,8 +240,7 @@ LogicalResult writeLoops(SchemePlan &plan, const FilledTable &table,
                 byGroup ? axis : Value());
   code.counted = counted;
   OpBuilder &inner = code.builder();
-  Value value =
-      code.get(table.elements.front(), table.type.getElementType());
+  Value value = code.get(table.elements.front(), table.type.getElementType());
   if (!value)
     return failure();
   SmallVector<Value> places;
@@ -334,6 +315,28 @@ LogicalResult writeTable(SchemePlan &plan, const FilledTable &table,
   return success();
 }
 
+/// Writes the tables, which are the arguments of `body` from `firstOut` on.
+LogicalResult writeTables(SchemePlan &plan,
+                          ArrayRef<const FilledTable *> tables,
+                          const FillFunction &fill, Block *body,
+                          unsigned firstOut) {
+  Location loc = plan.scheme.getLoc();
+  llvm::DenseMap<const FilledTable *, Value> outs;
+  for (auto [n, table] : llvm::enumerate(tables)) {
+    Value out = outs[table] = body->getArgument(firstOut + n);
+    int64_t rows = table->type.getRank() ? table->type.getDimSize(0) : 0;
+    OpBuilder b = OpBuilder::atBlockEnd(body);
+    if (table->inverse)
+      emitTransposedInverse(b, loc, outs.lookup(table->inverse), out, rows);
+    else if (failed(writeTable(plan, *table, fill, out, body, loc)))
+      return failure();
+    b.setInsertionPointToEnd(body);
+    if (table->isInverted)
+      emitInversion(b, loc, out, rows);
+  }
+  return success();
+}
+
 } // namespace
 
 FailureOr<func::FuncOp> fillTables(SchemePlan &plan, OpBuilder &module,
@@ -381,19 +384,8 @@ FailureOr<func::FuncOp> fillTables(SchemePlan &plan, OpBuilder &module,
   unsigned firstMemref = perSequence ? 4 : 2;
   for (auto [n, declaration] : llvm::enumerate(read))
     fill.arguments[declaration] = body->getArgument(firstMemref + n);
-  llvm::DenseMap<const FilledTable *, Value> outs;
-  for (auto [n, table] : llvm::enumerate(tables)) {
-    Value out = outs[table] = body->getArgument(firstOut + n);
-    OpBuilder b = OpBuilder::atBlockEnd(body);
-    if (table->inverse)
-      emitTransposedInverse(b, loc, outs.lookup(table->inverse), out,
-                            table->type.getDimSize(0));
-    else if (failed(writeTable(plan, *table, fill, out, body, loc)))
-      return failure();
-    b.setInsertionPointToEnd(body);
-    if (table->isInverted)
-      emitInversion(b, loc, out, table->type.getDimSize(0));
-  }
+  if (failed(writeTables(plan, tables, fill, body, firstOut)))
+    return failure();
   OpBuilder end = OpBuilder::atBlockEnd(body);
   func::ReturnOp::create(end, loc);
   return function;

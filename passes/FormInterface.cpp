@@ -182,7 +182,8 @@ InterfaceOp formInterface(SchemePlan &plan, OpBuilder &module,
       plan.keysActed ? module.getUnitAttr() : UnitAttr(),
       module.getI64IntegerAttr(decodeQueries),
       module.getI64IntegerAttr(window.window),
-      module.getI64IntegerAttr(window.first), plan.valueLow >= 0 ? module.getUnitAttr() : UnitAttr(),
+      module.getI64IntegerAttr(window.first),
+      plan.valueLow >= 0 ? module.getUnitAttr() : UnitAttr(),
       plan.whyNoRebase.empty() ? StringAttr()
                                : module.getStringAttr(plan.whyNoRebase));
 }

@@ -139,11 +139,11 @@ LogicalResult FormKernels::form(SchemeOp scheme) {
                             FlatSymbolRefAttr::get(function.getSymNameAttr()));
   };
   for (KernelOperation operation : forms) {
-    FailureOr<func::FuncOp> kernel =
-        operation == KernelOperation::Embed    ? formEmbedding(plan, module)
-        : operation == KernelOperation::Rebase ? formRebase(plan, module)
-                                               : formKernel(plan, module,
-                                                            operation);
+    FailureOr<func::FuncOp> kernel = operation == KernelOperation::Embed
+                                         ? formEmbedding(plan, module)
+                                     : operation == KernelOperation::Rebase
+                                         ? formRebase(plan, module)
+                                         : formKernel(plan, module, operation);
     if (failed(kernel))
       return failure();
     name(*kernel);

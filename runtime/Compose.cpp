@@ -84,17 +84,16 @@ torsor_status Composer::checkOrder(const torsor_sequence &s) const {
       forKeySpans(storage, s, [&](const KeySpan &span) -> torsor_status {
         for (int64_t n = 0; n < span.length; ++n)
           if (span.number + n < stored)
-            if (torsor_status wrong =
-                    follows(span.number + n,
-                            indexOf(given, span.row, span.slot + n)))
+            if (torsor_status wrong = follows(
+                    span.number + n, indexOf(given, span.row, span.slot + n)))
               return wrong;
         return TORSOR_OK;
       });
   const torsor_tensor &fresh = plan.appendTensors[TORSOR_AT_QUERY_INDICES];
   for (int64_t n = 0; !status && appended && n < s.query_length; ++n)
-    status = follows(stored + n, fresh.data ? indexOf(fresh, s.query_row,
-                                                      s.query_start + n)
-                                            : s.query_index + n);
+    status = follows(stored + n,
+                     fresh.data ? indexOf(fresh, s.query_row, s.query_start + n)
+                                : s.query_index + n);
   return status;
 }
 

@@ -43,8 +43,8 @@ static std::string describeRebase(const SchemeFacts &facts) {
            "stored acts on them\n";
   std::string errors;
   for (const auto &[type, error] : facts.rebaseErrors)
-    errors += fmt::format("{}{:.2g} in {}", errors.empty() ? "" : ", ", error,
-                          type);
+    errors +=
+        fmt::format("{}{:.2g} in {}", errors.empty() ? "" : ", ", error, type);
   return fmt::format("  keys can be moved to other positions: each time a pair "
                      "is off by at most, of its size,\n"
                      "  {} more; add shifts up and move once\n",

@@ -53,8 +53,8 @@ static torsor_library *compileLibrary(const std::string &source,
   compile.head = options.head;
   compile.value = options.value;
   compile.dtype = options.dtype;
-  compile.flags = (options.f32Reference ? TORSOR_F32_REFERENCE : 0) |
-                  sanitizerFlags();
+  compile.flags =
+      (options.f32Reference ? TORSOR_F32_REFERENCE : 0) | sanitizerFlags();
   compile.target = options.target.empty() ? nullptr : options.target.c_str();
   torsor_diagnostics *diagnostics = nullptr;
   torsor_library *library = nullptr;

@@ -179,7 +179,8 @@ TypedTensor typed(const HostArray &array, torsor_dtype dtype, Layout layout) {
           [&](int64_t, int64_t offset) { from.push_back(offset); });
   forEach(array.shape, result.tensor.strides, [&](int64_t n, int64_t offset) {
     store(static_cast<char *>(result.tensor.data) + offset * bytesOf(dtype),
-          dtype, array.real(from[n]), array.integer(from[n]));
+          dtype, array.real(from[n]),
+          array.isInteger() ? array.integer(from[n]) : 0);
   });
   return result;
 }

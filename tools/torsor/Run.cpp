@@ -125,11 +125,11 @@ void Runner::runKernel() {
     kernel.append();
     op = TORSOR_DECODE;
     if (int64_t most = kernel.getDecodeQueries(); inputs.queries > most) {
-      fmt::print(stderr,
-                 "torsor: note: decode takes {} queries a sequence, so these {} "
-                 "are prefilled from the cache\n",
-                 most == 0 ? "no" : fmt::format("up to {}", most),
-                 inputs.queries);
+      fmt::print(
+          stderr,
+          "torsor: note: decode takes {} queries a sequence, so these {} "
+          "are prefilled from the cache\n",
+          most == 0 ? "no" : fmt::format("up to {}", most), inputs.queries);
       op = TORSOR_ATTEND;
     }
   }
