@@ -66,7 +66,7 @@ LogicalResult planScans(SchemePlan &plan) {
       if (!element.getType().isF64() || !set.without(VarySet::Head).isColumn())
         return noKernel(loc,
                         "a running sum of terms that vary by " + set.getText());
-      plan.slotsByHead |= set.has(VarySet::Head);
+      plan.slotsByHead |= set.has(VarySet::Head | VarySet::Group);
     }
     plan.scans.push_back(std::move(scan));
   }

@@ -32,26 +32,53 @@ Num BiasTable::holds(const Indices &indices) const {
   return indices.mapsHold & indices.queries.isAbsent();
 }
 
+/// The least age that some query sees, where it is a constant.
+static std::optional<int64_t> leastAge(AttentionOp op) {
+  std::optional<int64_t> least;
+  for (auto interval : op.getVisible().getAsRange<IntervalAttr>()) {
+    std::optional<int64_t> beyond; // keys below the query's index and this
+    for (AffineExpr end : interval.getUpper().getResults()) {
+      AffineExpr apart = end - getAffineDimExpr(1, op.getContext());
+      if (auto constant = dyn_cast<AffineConstantExpr>(apart))
+        beyond = beyond ? std::min(*beyond, constant.getValue())
+                        : constant.getValue();
+    }
+    if (!beyond)
+      return std::nullopt;
+    least = std::min(least.value_or(1 - *beyond), 1 - *beyond);
+  }
+  return least;
+}
+
 void BiasTable::fill(const TileContext &c, const Indices &indices,
                      Pointer table, Num stretch) const {
   e.when(holds(indices), [&] {
     const Sequence &sequence = c.place.sequence;
     int64_t lanes = c.lanes();
     Num count = entries(sequence), begin = stretch * stretchEntries;
+    Num end = min(begin + stretchEntries, count), seen = end;
     // Age of the first entry: the last query and the first key.
     Num oldest =
         sequence.queryIndex + sequence.queryLength - 1 - sequence.keyIndex;
-    e.loop(begin, min(begin + stretchEntries, count), lanes, [&](Num at) {
+    if (auto least = leastAge(op)) // ages that nobody sees may be dear: 0
+      seen = max(min(oldest + (1 - *least), end), begin);
+    auto store = [&](Num head, Num at, Num start) {
+      (table + head * count)
+          .store(at, start.isVector() ? start : e.splat(start, lanes));
+    };
+    e.loop(begin, seen, lanes, [&](Num at) {
       Num ages = e.splat(oldest - at, lanes) - e.iota(e.i64, lanes);
       e.loop(0, c.tables.call.heads, 1, [&](Num head) {
         Place place = c.place;
         place.head = head;
         Nums arguments = {ages, head, sequence.batchNumber, sequence.total};
-        Num start =
-            cloneRegion(op.getToeplitz(), arguments, c.tables, place)[0];
-        (table + head * count)
-            .store(at, start.isVector() ? start : e.splat(start, lanes));
+        store(head, at,
+              cloneRegion(op.getToeplitz(), arguments, c.tables, place)[0]);
       });
+    });
+    e.loop(begin + alignUp(seen - begin, lanes), end, lanes, [&](Num at) {
+      e.loop(0, c.tables.call.heads, 1,
+             [&](Num head) { store(head, at, e.real(0.0)); });
     });
   });
 }

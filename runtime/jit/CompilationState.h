@@ -22,7 +22,10 @@ struct Compilation::State {
     return registry;
   }
   // One thread compiles; what runs beside it are other compilations.
-  State() : context(makeRegistry(), mlir::MLIRContext::Threading::DISABLED) {}
+  // What a user sees of an error is the text and the source, not the IR.
+  State() : context(makeRegistry(), mlir::MLIRContext::Threading::DISABLED) {
+    context.printOpOnDiagnostic(false);
+  }
 };
 
 /// Adds the time of its life to a number.

@@ -95,6 +95,17 @@ std::vector<SchemeCase> runningClocks() {
          addPerToken(problem, "log_f", {problem.heads}, false,
                      [&](int64_t, int64_t) { return random.uniform(-0.2, 0); });
        }},
+      {"fox_by_key_head",
+       [](int64_t d) {
+         return scheme("head " + text(d) +
+                       " input log_f: f32[G] per token in -0.2 .. 0 clock tau "
+                       "= sum l <= j: log_f[l, g] bias age(tau) mask causal");
+       },
+       [](int64_t) { return Magnitude{0, 420}; },
+       [](Problem &problem, Random &random) {
+         addPerToken(problem, "log_f", {problem.groups}, false,
+                     [&](int64_t, int64_t) { return random.uniform(-0.2, 0); });
+       }},
       {"contextual_phase",
        [](int64_t d) {
          int64_t p = d / 2;
