@@ -232,8 +232,12 @@ torsor_compile_to_text(torsor_compiler *compiler, const char *source,
   if (!out)
     return call.refuse("out is null");
   *out = nullptr;
-  if (stop < TORSOR_STOP_CHECK || stop > TORSOR_STOP_EXPLAIN_JSON)
-    return call.refuse(fmt::format("unknown stop {}", int(stop)));
+  // A number from C that the enumeration does not have is no value of it.
+  int asked = 0;
+  static_assert(sizeof asked == sizeof stop);
+  std::memcpy(&asked, &stop, sizeof asked);
+  if (asked < TORSOR_STOP_CHECK || asked > TORSOR_STOP_EXPLAIN_JSON)
+    return call.refuse(fmt::format("unknown stop {}", asked));
   torsor_status status = call.start(options);
   if (status == TORSOR_OK)
     status = call.readText(source, length, name);

@@ -143,7 +143,7 @@ Step arithmeticStep(Operation &op) {
       .Case([&](arith::CeilDivSIOp) {
         return integer([](X x) {
           int64_t q = floorDiv(x[0].integer, x[1].integer);
-          return q * x[1].integer == x[0].integer ? q : q + 1;
+          return U(q) * U(x[1].integer) == U(x[0].integer) ? q : q + 1;
         });
       })
       .Case([&](arith::DivSIOp) {
