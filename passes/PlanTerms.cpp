@@ -177,8 +177,8 @@ LogicalResult planWidths(SchemePlan &plan, int64_t headOption,
   else
     plan.value = valueOption ? valueOption : plan.head;
   if (plan.head == 0)
-    return scheme.emitError("the scheme leaves the width of a head open; the "
-                            "compile command must give it");
+    return scheme.emitError("the scheme leaves the width of a head open; give "
+                            "it by --head-width D, or write 'head D'");
   for (int64_t width : {plan.head, plan.value})
     if (width < 1 || width > 1024)
       return scheme.emitError("head and value are 1 to 1024 wide, but one is ")

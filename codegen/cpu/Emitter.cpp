@@ -130,8 +130,11 @@ Num Emitter::sum(Num vector) {
 }
 
 Num Emitter::bitcast(Num a, Type element) {
-  return num(
-      LLVM::BitcastOp::create(b, withElement(a.type(), element), a.value));
+  Type to = withElement(a.type(), element);
+  auto from = a.value.getDefiningOp<LLVM::BitcastOp>();
+  if (from && from.getArg().getType() == to) // there and back
+    return num(from.getArg());
+  return num(LLVM::BitcastOp::create(b, to, a.value));
 }
 
 Num Emitter::unsignedExtend(Num a, Type element) {

@@ -32,7 +32,9 @@ int64_t divide(int64_t a, int64_t b) {
 
 int64_t floorDiv(int64_t a, int64_t b) {
   int64_t quotient = divide(a, b);
-  return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+  return int64_t(uint64_t(quotient) * uint64_t(b)) != a && (a < 0) != (b < 0)
+             ? quotient - 1
+             : quotient;
 }
 
 unsigned widthOf(Value value) {

@@ -3,7 +3,7 @@
 // Legal, but without a kernel: an error at the clause, never a wrong kernel.
 
 torsor.scheme @width {
-  // expected-error@-1 {{the scheme leaves the width of a head open; the compile command must give it}}
+  // expected-error@-1 {{the scheme leaves the width of a head open; give it by --head-width D, or write 'head D'}}
 }
 
 // -----
