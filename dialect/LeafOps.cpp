@@ -16,8 +16,8 @@ LogicalResult verifyTerm(Operation *op, Region &term, Type argument,
       block.getArgument(0).getType() != argument)
     return op->emitOpError("its term must take one argument of type ")
            << argument;
-  auto yield = dyn_cast_or_null<YieldOp>(
-      block.empty() ? nullptr : &block.back());
+  auto yield =
+      dyn_cast_or_null<YieldOp>(block.empty() ? nullptr : &block.back());
   if (!yield || yield.getValues().size() != 1)
     return op->emitOpError("its term must yield one value");
   if (yield.getValues()[0].getType() != result)
@@ -107,9 +107,8 @@ LogicalResult ReadOp::verify() {
   int64_t given = getIndices().size();
   Type element = readType(type.getElementType());
   if (given == type.getRank())
-    return getType() == element
-               ? success()
-               : emitOpError("must give a ") << element;
+    return getType() == element ? success()
+                                : emitOpError("must give a ") << element;
   if (given + 1 != type.getRank())
     return emitOpError("takes ")
            << type.getRank() << " indices, or one less for a row, but has "

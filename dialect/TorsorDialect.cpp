@@ -9,6 +9,7 @@
 
 #include "llvm/ADT/TypeSwitch.h"
 
+#include "dialect/Generator.cpp.inc"
 #include "dialect/TorsorDialect.cpp.inc"
 #include "dialect/TorsorEnums.cpp.inc"
 
@@ -20,8 +21,6 @@
 
 #define GET_OP_CLASSES
 #include "dialect/TorsorOps.cpp.inc"
-
-#include "dialect/Generator.cpp.inc"
 
 void torsor::TorsorDialect::initialize() {
   addTypes<

@@ -235,6 +235,8 @@ private:
   Scheme *checkScheme(const SchemeItem *item, llvm::StringMap<Binding> args,
                       std::string name, SourceRange range, SourceRange call);
   void readClauses(SchemeState &state, SourceRange call);
+  /// Whether the width that `expr` gives is 1 to 1024; says so if it is not.
+  bool checkWidth(int64_t width, const Expr *expr, Env &env, const char *what);
   void readHead(SchemeState &state);
   void findOpenWidth(SchemeState &state);
   void findValueWidth(SchemeState &state);

@@ -11,6 +11,18 @@
 
 using namespace torsor;
 
+bool Sema::checkWidth(int64_t width, const Expr *expr, Env &env,
+                      const char *what) {
+  if (width >= 1 && width <= mostLanes)
+    return true;
+  fail(env, expr->range, "width",
+       width < 1
+           ? fmt::format("{} must be at least 1, but it is {}", what, width)
+           : fmt::format("{} must be at most {}, but it is {}", what, mostLanes,
+                         width));
+  return false;
+}
+
 void Sema::readHead(SchemeState &state) {
   Scheme &scheme = state.scheme;
   const TermClause *clause = findTerm(state, ClauseKind::Head);
@@ -19,19 +31,11 @@ void Sema::readHead(SchemeState &state) {
   if (clause) {
     Env env = makeClauseEnv(state, Where::Head);
     auto width = evalSize(clause->value, env, "the head width");
-    if (width && (*width < 1 || *width > mostLanes))
-      fail(env, clause->value->range, "width",
-           *width < 1
-               ? fmt::format("the head width must be at least 1, but it is {}",
-                             *width)
-               : fmt::format("the head width must be at most 1024, but it is "
-                             "{}",
-                             *width));
-    else if (width)
-      scheme.head = *width;
+    bool isRight =
+        width && checkWidth(*width, clause->value, env, "the head width");
     // After an error any width will do.
-    scheme.head = std::max<int64_t>(scheme.head, 1);
-    state.headIsWrong = scheme.head != width.value_or(0);
+    scheme.head = isRight ? *width : 1;
+    state.headIsWrong = !isRight;
   }
   scheme.value = scheme.head;
   scheme.valueIsOpen = scheme.headIsOpen;
@@ -104,15 +108,7 @@ void Sema::readValue(SchemeState &state) {
   Env env = makeClauseEnv(state, Where::Value);
   if (clause->width) {
     auto width = evalSize(clause->width, env, "the value width");
-    if (width && (*width < 1 || *width > mostLanes))
-      fail(env, clause->width->range, "width",
-           *width < 1
-               ? fmt::format("the value width must be at least 1, but it is {}",
-                             *width)
-               : fmt::format("the value width must be at most 1024, but it is "
-                             "{}",
-                             *width));
-    else if (width)
+    if (width && checkWidth(*width, clause->width, env, "the value width"))
       scheme.value = *width;
     scheme.valueIsOpen &= !width;
     return;

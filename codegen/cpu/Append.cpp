@@ -33,11 +33,6 @@ private:
   Num itemsOf(const Sequence &sequence) const {
     return ceilDiv(sequence.queryLength, appendTokens);
   }
-  Tensor stream(const Call &call, int64_t number, Type element) const {
-    return call.tensor(TORSOR_AT_SCHEME + 2 * kernel.scheme->argumentCount() +
-                           number,
-                       element);
-  }
   Place placeOf(const Call &call, const Sequence &sequence, Num number) const;
   /// Where a token goes; a negative slot: nowhere.
   KeySlot slotOf(const Call &call, const Sequence &sequence, Num number) const;
@@ -89,7 +84,7 @@ KeySlot Append::slotOf(const Call &call, const Sequence &sequence,
       },
       [&]() -> Nums {
         Num slot = e.at(given, e.i64).load(sequence.shift + number);
-        Num perRow = stream(call, 0, e.i8).shape(2);
+        Num perRow = cacheStream(call, kernel, 0, e.i8).shape(2);
         Num isStored = slot >= 0;
         return {select(isStored, slot / perRow, 0),
                 select(isStored, slot % perRow, -1)};
@@ -100,7 +95,7 @@ KeySlot Append::slotOf(const Call &call, const Sequence &sequence,
 void Append::storeKeys(const Call &call, const TableReader &tables, Place place,
                        KeySlot to) const {
   Tensor k = call.tensor(TORSOR_AT_K, elementOf(op.getK()));
-  Tensor keys = stream(call, 0, elementOf(op.getKCache()));
+  Tensor keys = cacheStream(call, kernel, 0, elementOf(op.getKCache()));
   e.loop(0, call.groups, 1, [&](Num group) {
     place.group = group;
     place.head = group * (call.heads / call.groups);
@@ -120,7 +115,7 @@ void Append::storeKeys(const Call &call, const TableReader &tables, Place place,
     if (op.getValueInKey())
       return;
     Tensor v = call.tensor(TORSOR_AT_V, elementOf(op.getV()));
-    Tensor values = stream(call, 1, elementOf(op.getVCache()));
+    Tensor values = cacheStream(call, kernel, 1, elementOf(op.getVCache()));
     Action copy = {{}, false, widthOf(op.getV()), time, Num()};
     emitAction(e, lanes, copy, tables, place, from(v), into(values));
   });
@@ -147,7 +142,7 @@ void Append::storeStreams(const Call &call, const TableReader &tables,
     if (n < (AppendOp(op).getValueInKey() ? 1 : 2))
       continue;
     Type element = field.getType().isInteger(1) ? e.i8 : field.getType();
-    Tensor stored = stream(call, n, element);
+    Tensor stored = cacheStream(call, kernel, n, element);
     Pointer into =
         stored.data + (to.row * stored.stride(0) + to.slot * stored.stride(1));
     auto putIndex = [&] { into.store(0, e.convert(place.index, element)); };

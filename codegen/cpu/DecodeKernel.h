@@ -64,24 +64,25 @@ private:
                        ((recordWidth() + layout.paths) * 4),
                    64);
   }
+  /// Splits of a row lie one behind the other, rows of a group behind them.
+  Num numberOf(const Call &call, const Sequence &sequence, Num group, Num row,
+               Num split) const {
+    return (group * rowsOf(call, sequence) + row) * splitsOf(sequence) + split;
+  }
   /// The path sums of a row over a split; those of the splits of a row lie one
   /// behind the other.
   Pointer pathTotals(const Call &call, const Sequence &sequence, Num base,
                      Num group, Num row, Num split) const {
     Pointer behind =
         record(call, sequence, base, layout.runs(call), e.index(0), e.index(0));
-    Num number =
-        (group * rowsOf(call, sequence) + row) * splitsOf(sequence) + split;
-    return behind + number * layout.paths;
+    return behind + numberOf(call, sequence, group, row, split) * layout.paths;
   }
   /// The record of a row and a split.
   Pointer record(const Call &call, const Sequence &sequence, Num base,
                  Num group, Num row, Num split) const {
-    Num number =
-        (group * rowsOf(call, sequence) + row) * splitsOf(sequence) + split;
     return call.workspace.bytes(preparedBytes(e, kernel, call) + base)
                .as(e.f32) +
-           number * recordWidth();
+           numberOf(call, sequence, group, row, split) * recordWidth();
   }
   RowBlock rowsOfBlock(const Call &call, const Sequence &sequence,
                        Num number) const;

@@ -12,6 +12,12 @@ namespace scf = mlir::scf;
 
 namespace torsor {
 
+Tensor cacheStream(const Call &call, const Kernel &kernel, int64_t number,
+                   mlir::Type element) {
+  int64_t before = TORSOR_AT_SCHEME + 2 * kernel.scheme->argumentCount();
+  return call.tensor(before + number, element);
+}
+
 KeyRun keyRunAt(Emitter &e, const Call &call, const Sequence &sequence,
                 Num number, Num end) {
   Num at = sequence.keyStart + number, left = end - number;

@@ -4,6 +4,7 @@
 #define TORSOR_CODEGEN_CPU_KEYSLOTS_H
 
 #include "codegen/cpu/Call.h"
+#include "codegen/cpu/Spec.h"
 #include "dialect/TorsorDialect.h"
 
 namespace torsor {
@@ -22,6 +23,11 @@ struct KeySlot {
 ///                 else pinned + (n - pinned) mod (page - pinned)
 KeySlot locateKey(Emitter &e, const Call &call, const Sequence &sequence,
                   Num number);
+
+/// What a cache holds of stream `number`, in the order of the interface: keys
+/// [rows, G, slots, width] first.
+Tensor cacheStream(const Call &call, const Kernel &kernel, int64_t number,
+                   mlir::Type element);
 
 /// The values of an attention: v, or lanes of k.
 Tensor valuesOf(const Call &call, AttentionOp op);

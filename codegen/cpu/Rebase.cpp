@@ -32,11 +32,6 @@ private:
   Num itemsOf(const Sequence &sequence) const {
     return ceilDiv(sequence.keyLength, rebaseKeys);
   }
-  Tensor stream(const Call &call, int64_t number, Type element) const {
-    return call.tensor(TORSOR_AT_SCHEME + 2 * kernel.scheme->argumentCount() +
-                           number,
-                       element);
-  }
   /// Whether turns differ between the groups.
   bool isByGroup() const;
   /// Runs `body` for pieces of the pairs of a block: their first number, how
@@ -163,8 +158,7 @@ void Rebase::turnKey(Pointer key, Pointer turns) const {
     Num turnedX = e.convert(x * c - y * s, e.f32);
     Num turnedY = e.convert(x * s + y * c, e.f32);
     if (adjacent) {
-      Num row =
-          e.shuffle(e.convert(turnedX, e.f32), e.convert(turnedY, e.f32), both);
+      Num row = e.shuffle(turnedX, turnedY, both);
       return key.store(first, e.convert(row, key.element));
     }
     storeLanes(e, key, first, step, turnedX);
@@ -174,7 +168,7 @@ void Rebase::turnKey(Pointer key, Pointer turns) const {
 
 void Rebase::moveKeys(const Call &call, const TableReader &tables, Place place,
                       Num begin, Num end) const {
-  Tensor keys = stream(call, 0, elementOf(op.getKCache()));
+  Tensor keys = cacheStream(call, kernel, 0, elementOf(op.getKCache()));
   bool inSteps = needsSteps(blocks, width);
   Pointer turns;
   place.group = e.index(0);
@@ -212,7 +206,7 @@ void Rebase::moveStream(const Call &call, const Sequence &sequence,
     bool besideKeys = field.getFlags() & TORSOR_ARG_OPTIONAL; // not k, v
     if (!besideKeys || field.getName() != name)
       continue;
-    Tensor stored = stream(call, n, field.getType());
+    Tensor stored = cacheStream(call, kernel, n, field.getType());
     Num shift = e.convert(sequence.shift, field.getType());
     e.when(stored.isAbsent() ^ 1, [&] {
       forKeyRuns(e, call, sequence, begin, end, [&](Num, const KeyRun &run) {

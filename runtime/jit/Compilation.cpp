@@ -34,8 +34,9 @@ private:
   const StageObserver &observer;
 };
 
-/// "decode" for TORSOR_DECODE; "" for what is not compiled on its own.
-llvm::StringRef getOperationName(unsigned op) {
+} // namespace
+
+llvm::StringRef torsor::getOperationName(unsigned op) {
   switch (op) {
   case TORSOR_PREFILL:
     return "prefill";
@@ -53,8 +54,6 @@ llvm::StringRef getOperationName(unsigned op) {
     return "";
   }
 }
-
-} // namespace
 
 std::string torsor::printOperation(mlir::Operation *op) {
   std::string text;
@@ -296,10 +295,10 @@ bool Compilation::canMove(mlir::ModuleOp module) {
       for (ActionTermOp action : scheme.getBody().getOps<ActionTermOp>())
         loc = action.getLoc();
     can = false;
-    mlir::emitError(loc)
-        << "rebase: keys that scheme '" << interface.getSymName()
-        << "' has left in a cache cannot be moved: " << *why
-        << "; leave rebase out of the operations [kernel]";
+    mlir::emitError(loc) << "rebase: keys that scheme '"
+                         << interface.getSymName()
+                         << "' has left in a cache cannot be moved: " << *why
+                         << "; leave rebase out of the operations [kernel]";
   });
   return can;
 }

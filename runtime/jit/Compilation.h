@@ -23,6 +23,9 @@ namespace torsor {
 struct Formal;
 struct Target;
 
+/// "decode" for TORSOR_DECODE; "" for what is not compiled on its own.
+llvm::StringRef getOperationName(unsigned op);
+
 /// What a caller fixes of a compilation; see torsor_compile_options.
 struct CompileOptions {
   /// A scheme or a stack; "": all schemes without open arguments, and the

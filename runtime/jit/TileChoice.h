@@ -13,6 +13,7 @@ namespace torsor {
 /// every machine level.
 struct TileSizes {
   int64_t rows = 0, keys = 0, split = 0;
+  bool operator==(const TileSizes &) const = default;
 };
 
 /// The most that may be asked for.

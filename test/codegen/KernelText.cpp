@@ -107,14 +107,15 @@ std::string KernelText::attention(const std::string &operation,
          " table_info [" + info + "] branches " + blocks + " visible " +
          visible + " full " + full + " " + attributes +
          " plan #torsor.cpu_plan<" + plan +
-         ">\n rows {\n^bb0(%i: i64, %s: " +
-         positionType + ", %h: i64, %b: i64, %n: i64):\n" +
-         rows + yield("%s", rowSlots, rowTypes) +
+         ">\n rows {\n^bb0(%i: i64, %s: " + positionType +
+         ", %h: i64, %b: i64, %n: i64):\n" + rows +
+         yield("%s", rowSlots, rowTypes) +
          "} columns {\n^bb0(%j: i64, %t: " + positionType +
-         ", %g: i64, %b: i64, %n: i64):\n" + columns + yield("%t", columnSlots, columnTypes) + "}" +
-         part("init", init) + part("toeplitz", toeplitz) +
-         part("logit", logit) + part("mask", mask) + part("tile", tile) +
-         " : " + types + allTypes + "\nreturn\n}\n";
+         ", %g: i64, %b: i64, %n: i64):\n" + columns +
+         yield("%t", columnSlots, columnTypes) + "}" + part("init", init) +
+         part("toeplitz", toeplitz) + part("logit", logit) +
+         part("mask", mask) + part("tile", tile) + " : " + types + allTypes +
+         "\nreturn\n}\n";
 }
 
 std::string KernelText::appendFunction() const {

@@ -22,16 +22,6 @@ std::string rope(int64_t width) {
 Magnitude plain(int64_t) { return {}; }
 void nothing(Problem &, Random &) {}
 
-void addParam(Problem &problem, const char *name, std::vector<int64_t> shape,
-              double low, double high, Random &random) {
-  int64_t count = 1;
-  for (int64_t extent : shape)
-    count *= extent;
-  std::vector<double> data;
-  for (int64_t n = 0; n < count; ++n)
-    data.push_back(random.uniform(low, high));
-  addValue(problem, name, HostArray::of(shape, data));
-}
 int64_t pairsOf(const Problem &problem) { return problem.q.shape[3] / 2; }
 
 void addPlaces(Problem &problem, Random &random) {
@@ -82,30 +72,29 @@ std::vector<SchemeCase> frequencies() {
   };
 }
 
+/// A bias by the sum of forget gates, of each query or each key head.
+template <bool byQuery> SchemeCase fox(const char *name) {
+  return {
+      name,
+      [](int64_t d) {
+        return scheme("head " + text(d) + " input log_f: f32[" +
+                      (byQuery ? "H" : "G") +
+                      "] per token in -0.2 .. 0 clock tau = sum l <= j: "
+                      "log_f[l, " +
+                      (byQuery ? "h" : "g") + "] bias age(tau) mask causal");
+      },
+      [](int64_t) { return Magnitude{0, 420}; },
+      [](Problem &problem, Random &random) {
+        int64_t heads = byQuery ? problem.heads : problem.groups;
+        addPerToken(problem, "log_f", {heads}, false,
+                    [&](int64_t, int64_t) { return random.uniform(-0.2, 0); });
+      }};
+}
+
 std::vector<SchemeCase> runningClocks() {
   return {
-      {"fox",
-       [](int64_t d) {
-         return scheme("head " + text(d) +
-                       " input log_f: f32[H] per token in -0.2 .. 0 clock tau "
-                       "= sum l <= j: log_f[l, h] bias age(tau) mask causal");
-       },
-       [](int64_t) { return Magnitude{0, 420}; },
-       [](Problem &problem, Random &random) {
-         addPerToken(problem, "log_f", {problem.heads}, false,
-                     [&](int64_t, int64_t) { return random.uniform(-0.2, 0); });
-       }},
-      {"fox_by_key_head",
-       [](int64_t d) {
-         return scheme("head " + text(d) +
-                       " input log_f: f32[G] per token in -0.2 .. 0 clock tau "
-                       "= sum l <= j: log_f[l, g] bias age(tau) mask causal");
-       },
-       [](int64_t) { return Magnitude{0, 420}; },
-       [](Problem &problem, Random &random) {
-         addPerToken(problem, "log_f", {problem.groups}, false,
-                     [&](int64_t, int64_t) { return random.uniform(-0.2, 0); });
-       }},
+      fox<true>("fox"),
+      fox<false>("fox_by_key_head"),
       {"contextual_phase",
        [](int64_t d) {
          int64_t p = d / 2;

@@ -316,4 +316,15 @@ std::vector<SchemeCase> schemeCases() {
   return all;
 }
 
+void addParam(Problem &problem, const char *name, std::vector<int64_t> shape,
+              double low, double high, Random &random) {
+  int64_t count = 1;
+  for (int64_t extent : shape)
+    count *= extent;
+  std::vector<double> data;
+  for (int64_t n = 0; n < count; ++n)
+    data.push_back(random.uniform(low, high));
+  addValue(problem, name, HostArray::of(shape, data));
+}
+
 } // namespace torsor::test

@@ -21,18 +21,6 @@ std::string rope(int64_t d) {
   return "split(" + turned + ")" + (d % 2 ? " + zero(1)" : "");
 }
 
-/// A param of random numbers.
-void addParam(Problem &problem, const char *name, std::vector<int64_t> shape,
-              double low, double high, Random &random) {
-  int64_t count = 1;
-  for (int64_t extent : shape)
-    count *= extent;
-  std::vector<double> data;
-  for (int64_t n = 0; n < count; ++n)
-    data.push_back(random.uniform(low, high));
-  addValue(problem, name, HostArray::of(shape, data));
-}
-
 int64_t widthOf(const Problem &problem) { return problem.q.shape[3]; }
 
 /// Normed vectors are longer than those drawn from [-1, 1): by a factor of

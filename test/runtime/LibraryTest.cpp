@@ -307,15 +307,21 @@ TEST(Library, Log) {
     *static_cast<std::string *>(to) += message;
   };
   torsor_set_log(write, &text, TORSOR_REMARK);
-  { Model m("plain"); }
+  {
+    Model m("plain");
+  }
   torsor_write_log(TORSOR_WARNING, "beware");
   EXPECT_EQ(text, "beware");
   torsor_set_log(write, &text, TORSOR_DEBUG);
-  { Model m("plain"); }
+  {
+    Model m("plain");
+  }
   EXPECT_NE(text.find("scheme 'plain': variant everywhere"), text.npos);
   torsor_set_log(nullptr, nullptr, TORSOR_ERROR);
   text.clear();
-  { Model m("plain"); }
+  {
+    Model m("plain");
+  }
   torsor_write_log(TORSOR_ERROR, "nobody hears this");
   EXPECT_EQ(text, "");
 }

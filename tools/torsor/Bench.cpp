@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `torsor bench`: the speed of a kernel as a share of what the machine can do.
 #include "bench/Meters.h"
-#include "bench/Yardstick.h"
 #include "dialect/TorsorDialect.h"
 #include "runtime/jit/Explain.h"
 #include "runtime/jit/ObjectLoader.h"
 #include "tools/torsor/BenchCompile.h"
 #include "tools/torsor/BenchData.h"
 #include "tools/torsor/BenchTune.h"
+#include "tools/torsor/BenchYardstick.h"
 #include "tools/torsor/Commands.h"
 #include "tools/torsor/Failure.h"
 #include "tools/torsor/Options.h"
 
 #include <CLI/CLI.hpp>
-#include <bit>
 #include <cmath>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -32,25 +31,6 @@ struct BenchOptions {
   double seconds = 1;
   int64_t segment = 0, page = 0;
   bool json = false, check = false, wall = false, compile = false, tune = false;
-};
-
-/// The hand-written kernel on problems that it can do.
-struct Yardstick {
-  std::vector<float> q, k, v, o, cosine, sine;
-  YardstickProblem problem;
-
-  /// With bf16 each float of q, k, v and o stands for two, of which the
-  /// kernel uses half: 1/2 is 0x3f00, 1/4 is 0x3e80.
-  Yardstick(const BenchShape &shape, bool causal, bool bf16)
-      : q(shape.heads * shape.keys * shape.head,
-          bf16 ? std::bit_cast<float>(0x3f003f00) : 0.5f),
-        k(shape.groups * shape.keys * shape.head,
-          bf16 ? std::bit_cast<float>(0x3e803e80) : 0.25f),
-        v(k), o(q), cosine(shape.keys * shape.head / 2, 1.0f),
-        sine(cosine.size(), 0.0f),
-        problem{q.data(),      k.data(),    v.data(),    o.data(),
-                cosine.data(), sine.data(), shape.heads, shape.groups,
-                shape.keys,    shape.head,  causal} {}
 };
 
 /// One run of the command.
@@ -74,6 +54,7 @@ private:
   CompileOptions getCompileOptions() const;
   void compile();
   void measure();
+  void describeShape();
   double countFlops() const;
   void print() const;
 };
@@ -100,8 +81,7 @@ void Bench::readShape() {
 
 CompileOptions Bench::getCompileOptions() const {
   CompileOptions compile;
-  compile.kernel.q = compile.kernel.k = compile.kernel.v = compile.kernel.o =
-      options.dtype;
+  setType(compile, options.dtype);
   compile.target = options.target;
   compile.operations = shape.decode ? 1u << TORSOR_DECODE | 1u << TORSOR_APPEND
                                     : 1u << TORSOR_PREFILL;
@@ -155,6 +135,23 @@ static void onAllThreads(const torsor_executor &pool, F &&body) {
   pool.loop(pool.context, pool.workers, trampoline, &body);
 }
 
+/// What was measured, for the reader.
+void Bench::describeShape() {
+  result["file"] = options.source.path;
+  result["scheme"] = facts.name;
+  result["kernel"] = options.kernel;
+  result["dtype"] = options.dtype;
+  result["variant"] = call->getVariant();
+  result["heads"] = shape.heads;
+  result["groups"] = shape.groups;
+  result["head_width"] = shape.head;
+  result["value_width"] = shape.value;
+  result["batch"] = shape.batch;
+  result["queries"] = shape.queries;
+  result["keys"] = shape.keys;
+  result["threads"] = shape.threads;
+}
+
 void Bench::measure() {
   call = std::make_unique<BenchCall>(library, shape);
   const torsor_executor &pool = call->getPool();
@@ -174,17 +171,12 @@ void Bench::measure() {
                !facts.causal && !facts.needsTile &&
                countKeys(facts.visible, 0, shape.keys) ==
                    static_cast<double>(shape.keys);
-  std::optional<Yardstick> yardstick;
-  std::optional<YardstickMemory> memory;
+  std::optional<BenchYardstick> yardstick;
   // bf16 has one where the peak is that of its own instructions.
   bool dot = kind == FmaKind::Dot512Bf16;
-  if (!shape.decode && (shape.dtype == TORSOR_F32 || dot) &&
-      shape.threads == 1 && shape.batch == 1 && shape.queries == shape.keys &&
-      shape.head == shape.value && (shape.head == 64 || shape.head == 128) &&
-      (whole || (facts.causal && facts.window < 0 && !facts.needsTile))) {
-    yardstick.emplace(shape, facts.causal, dot);
-    memory.emplace(yardstick->problem);
-  }
+  if ((shape.dtype == TORSOR_F32 || dot) && canYardstick(shape) &&
+      (whole || (facts.causal && facts.window < 0 && !facts.needsTile)))
+    yardstick.emplace(shape, facts.causal, dot, narrow);
 
   // Units of work of at least a millisecond, so that the clock's grain and the
   // start of a loop do not count.
@@ -218,39 +210,15 @@ void Bench::measure() {
                               meter->run(static_cast<int>(n));
                           });
                         }});
-  if (yardstick) {
-    YardstickIsa isa = narrow ? YardstickIsa::Avx2
-                       : dot  ? YardstickIsa::Avx512Bf16
-                              : getBestYardstick();
-    subjects.push_back({"yardstick", [&, isa] {
-                          runYardstick(isa, yardstick->problem, *memory);
-                        }});
-    if (inPieces)
-      for (int64_t n = 0, e = countYardstickPieces(yardstick->problem); n < e;
-           ++n)
-        subjects.back().pieces.emplace_back([&, isa, n] {
-          runYardstickPiece(isa, yardstick->problem, *memory, n);
-        });
-  }
+  if (yardstick)
+    subjects.push_back(yardstick->makeSubject(inPieces));
   measureInterleaved(subjects, options.rounds, options.seconds, wall);
 
   double seconds = subjects[0].best / repeats;
   double peak = runFmaLoop(kind, 1) * iterations *
                 static_cast<double>(shape.threads) / subjects[1].best;
   double flops = countFlops();
-  result["file"] = options.source.path;
-  result["scheme"] = facts.name;
-  result["kernel"] = options.kernel;
-  result["dtype"] = options.dtype;
-  result["variant"] = call->getVariant();
-  result["heads"] = shape.heads;
-  result["groups"] = shape.groups;
-  result["head_width"] = shape.head;
-  result["value_width"] = shape.value;
-  result["batch"] = shape.batch;
-  result["queries"] = shape.queries;
-  result["keys"] = shape.keys;
-  result["threads"] = shape.threads;
+  describeShape();
   result["seconds"] = seconds;
   result["median_seconds"] = subjects[0].getMedian() / repeats;
   result["gflops"] = flops / seconds * 1e-9;
@@ -323,12 +291,14 @@ void Bench::print() const {
 void Bench::run() {
   readShape();
   compile();
-  if (options.tune)
-    return benchTune(options.source, getCompileOptions(), shape,
-                     getTiles(compilation->formKernels()), options.rounds,
-                     options.seconds, options.json);
-  measure();
-  print();
+  if (options.tune) {
+    benchTune(options.source, getCompileOptions(), shape,
+              getTiles(compilation->formKernels()), options.rounds,
+              options.seconds, options.json);
+  } else {
+    measure();
+    print();
+  }
   call.reset();
   torsor_library_destroy(library);
 }

@@ -70,14 +70,12 @@ std::vector<std::pair<std::string, uint32_t>> CompileBench::findOperations() {
   finishStep(*compilation, source);
   std::vector<std::pair<std::string, uint32_t>> found;
   uint32_t all = 0;
-  for (auto [name, op] :
-       {std::pair("prefill", TORSOR_PREFILL),
-        std::pair("decode", TORSOR_DECODE), std::pair("append", TORSOR_APPEND),
-        std::pair("merge", TORSOR_MERGE), std::pair("embed", TORSOR_EMBED)}) {
+  for (unsigned op = 0; op <= TORSOR_STEP; ++op) {
+    llvm::StringRef name = getOperationName(op);
     bool has = false;
     for (auto interface : module.getOps<InterfaceOp>())
       has |= interface.getOperations().contains(name);
-    if (has) {
+    if (!name.empty() && has) {
       found.emplace_back(name, 1u << op);
       all |= 1u << op;
     }
@@ -126,9 +124,7 @@ void torsor::benchCompile(const SourceOptions &source, const std::string &dtype,
                           const std::string &target, int rounds, double seconds,
                           bool json) {
   CompileOptions options;
-  parseType(dtype);
-  options.kernel.q = options.kernel.k = options.kernel.v = options.kernel.o =
-      dtype;
+  setType(options, dtype);
   options.target = target;
   CompileBench bench(source, options);
   ordered_json result = ordered_json::array();

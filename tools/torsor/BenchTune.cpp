@@ -32,10 +32,6 @@ struct Candidate {
     torsor_library_destroy(library);
   }
 
-  bool has(const TileSizes &other) const {
-    return sizes.rows == other.rows && sizes.keys == other.keys &&
-           sizes.split == other.split;
-  }
   /// The option that asks for these sizes.
   std::string getOption(bool decode) const {
     return decode ? fmt::format("--split {}", sizes.split)
@@ -88,7 +84,7 @@ void torsor::benchTune(const SourceOptions &source,
     auto next = std::make_unique<Candidate>(source, compile, shape, sizes);
     // Sizes that are rounded up to the same ones.
     if (llvm::none_of(candidates,
-                      [&](auto &old) { return old->has(next->sizes); }))
+                      [&](auto &old) { return old->sizes == next->sizes; }))
       candidates.push_back(std::move(next));
   }
   std::vector<Subject> subjects;
@@ -115,7 +111,7 @@ void torsor::benchTune(const SourceOptions &source,
                       {"split", candidate->sizes.split},
                       {"seconds", subject.best},
                       {"times_the_best", subject.best / least},
-                      {"chosen", candidate->has(chosen)},
+                      {"chosen", candidate->sizes == chosen},
                       {"best", subject.best == least},
                       {"option", candidate->getOption(shape.decode)}});
   if (json) {

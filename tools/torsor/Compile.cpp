@@ -23,16 +23,13 @@ struct CompileCommand {
 } // namespace
 
 static uint32_t parseOperations(const std::vector<std::string> &names) {
-  static const std::pair<const char *, torsor_op> known[] = {
-      {"prefill", TORSOR_PREFILL}, {"decode", TORSOR_DECODE},
-      {"append", TORSOR_APPEND},   {"merge", TORSOR_MERGE},
-      {"rebase", TORSOR_REBASE},   {"embed", TORSOR_EMBED},
-      {"attend", TORSOR_ATTEND},   {"step", TORSOR_STEP}};
   uint32_t bits = 0;
   for (const std::string &name : names) {
     uint32_t before = bits;
-    for (const auto &[word, op] : known)
-      if (name == word)
+    for (unsigned op = 0; op <= TORSOR_STEP; ++op)
+      if (name == getOperationName(op) ||
+          (op == TORSOR_ATTEND && name == "attend") ||
+          (op == TORSOR_STEP && name == "step"))
         bits |= 1u << op;
     if (bits == before && name != "")
       failUsage(fmt::format("--op {}: write prefill, decode, append, merge, "
@@ -44,9 +41,7 @@ static uint32_t parseOperations(const std::vector<std::string> &names) {
 
 static void runCompile(const CompileCommand &command) {
   CompileOptions compile;
-  parseType(command.dtype);
-  compile.kernel.q = compile.kernel.k = compile.kernel.v = compile.kernel.o =
-      command.dtype;
+  setType(compile, command.dtype);
   compile.target = command.target == "native" ? "" : command.target;
   compile.operations = parseOperations(command.operations);
   compile.moduleName = command.name.empty()

@@ -57,9 +57,7 @@ static void printStages(const ExplainOptions &options,
 
 static void runExplain(const ExplainOptions &options) {
   CompileOptions compile;
-  parseType(options.dtype);
-  compile.kernel.q = compile.kernel.k = compile.kernel.v = compile.kernel.o =
-      options.dtype;
+  setType(compile, options.dtype);
   compile.target = options.target;
   compile.remarks = true;
   auto compilation = startCompilation(options.source, compile);

@@ -88,6 +88,12 @@ std::pair<int64_t, int64_t> torsor::parseHeads(const std::string &text) {
   return {heads, groups};
 }
 
+void torsor::setType(CompileOptions &compile, const std::string &text) {
+  parseType(text);
+  compile.kernel.q = compile.kernel.k = compile.kernel.v = compile.kernel.o =
+      text;
+}
+
 torsor_dtype torsor::parseType(const std::string &text) {
   if (text == "f32")
     return TORSOR_F32;

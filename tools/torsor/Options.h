@@ -42,6 +42,10 @@ std::pair<int64_t, int64_t> parseHeads(const std::string &text);
 /// Adds --tile and --split.
 void addTileOptions(CLI::App &command, SourceOptions &options);
 
+/// Compiles for q, k, v and o of the type an option names. Throws a usage
+/// failure.
+void setType(CompileOptions &compile, const std::string &text);
+
 /// The element type an option names. Throws a usage failure.
 torsor_dtype parseType(const std::string &text);
 

@@ -55,9 +55,7 @@ private:
 /// Checks the file and picks the one scheme that is to run.
 const Scheme &Runner::compileScheme() {
   CompileOptions compile;
-  const char *type = getTypeName(inputs.dtype);
-  compile.kernel.q = compile.kernel.k = compile.kernel.v = compile.kernel.o =
-      type;
+  setType(compile, getTypeName(inputs.dtype));
   compile.target = options.target;
   compile.operations = options.kernel == "decode"
                            ? 1u << TORSOR_ATTEND | 1u << TORSOR_APPEND

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // libFuzzer's entry: any bytes are a source text. Half of the changes are made
 // to whole tokens, since few changes of bytes get past the parser.
-#include "../Exercise.h"
-#include "../Mutator.h"
-
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "../Exercise.h"
+#include "../Mutator.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::string failure;
