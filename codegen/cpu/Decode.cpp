@@ -149,6 +149,15 @@ void Decode::partial(const Call &call, Num begin, Num end,
       });
 }
 
+/// Whether the caches that the call reads are more than the second cache of a
+/// processor holds: what lies there needs no asking, which costs instructions.
+Num Decode::asksFor(const Call &call, const Sequence &sequence) const {
+  constexpr int64_t held = int64_t(1) << 20;
+  Num bytes = sequence.keyLength * call.groups * call.count *
+              (bytesOf(op.getK()) + bytesOf(op.getV()));
+  return bytes > held;
+}
+
 void Decode::emitBlock(const Call &call, const TileContext &c,
                        const Indices &indices, RowBlock block, Num number,
                        bool isTotal, Pointer scratch,
@@ -188,9 +197,19 @@ void Decode::emitBlock(const Call &call, const TileContext &c,
   Num begin = max(seen.begin, number * layout.keys);
   Num end = min(seen.end, (number + 1) * layout.keys);
   Num isActed = emitKeysActed(e, kernel, call, blocks);
-  DecodeSplit split = {e,       tile,    scratchAt, scratch,
-                       blocks,  indices, k,         v,
-                       isActed, begin,   end,       layout.forms.values};
+  DecodeSplit split = {e,
+                       tile,
+                       scratchAt,
+                       scratch,
+                       blocks,
+                       indices,
+                       k,
+                       v,
+                       isActed,
+                       begin,
+                       end,
+                       layout.forms.values,
+                       asksFor(call, sequence)};
   if (split.keysInPairs(layout))
     for (size_t form = 0; form < layout.forms.queries.size(); ++form)
       emitPairOrder(c.queries.bytes(int64_t(form) * scratchAt.formBytes), used,

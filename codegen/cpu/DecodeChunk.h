@@ -19,8 +19,9 @@ struct DecodeSplit {
   const Indices &indices;
   Tensor k, v;
   Num isActed;
-  Num begin, end;                             // keys, by number within the run
-  llvm::ArrayRef<BlockAttr> valueBlocks = {}; // what acts on v
+  Num begin, end;                        // keys, by number within the run
+  llvm::ArrayRef<BlockAttr> valueBlocks; // what acts on v
+  Num asks;                              // whether to ask for keys beforehand
 
   /// Writes the addresses of the rows of k and v, from those of `begin` to
   /// those of the chunk behind `end`; the last key stands for those behind it.
@@ -104,10 +105,10 @@ private:
   /// Hides what the row does not see.
   void maskScores(Num row, Num key, Num &score) const;
 
-  /// Asks for lines of the next chunk's rows of k and v, each in the order of
-  /// their addresses: the two passes over this chunk's keys ask for one half
-  /// each. A tile of `keys` keys at `number` asks for its share, or for piece
-  /// `piece` of `pieces` of that.
+  /// Asks for lines of the next chunk's rows of k and v, a line of each stretch
+  /// in turn, each in the order of their addresses: the two passes over this
+  /// chunk's keys ask for one half each. A tile of `keys` keys at `number` asks
+  /// for its share, or for piece `piece` of `pieces` of that.
   void emitAsk(Num number, int64_t keys, bool inValues, Num piece,
                int64_t pieces) const;
 

@@ -88,6 +88,7 @@ private:
                        Num number) const;
   TileContext context(const TableReader &tables, const Sequence &sequence,
                       Num group, Pointer scratch) const;
+  Num asksFor(const Call &call, const Sequence &sequence) const;
   /// The rows of a block against the keys of a split, or their path sums alone.
   void emitBlock(const Call &call, const TileContext &c, const Indices &indices,
                  RowBlock block, Num number, bool isTotal, Pointer scratch,

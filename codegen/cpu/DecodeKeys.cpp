@@ -3,6 +3,8 @@
 #include "codegen/cpu/DecodeChunk.h"
 #include "codegen/cpu/DecodePairs.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace torsor {
@@ -19,27 +21,37 @@ static void prefetch(Pointer address) {
 
 void DecodeChunk::emitAsk(Num number, int64_t keys, bool inValues, Num piece,
                           int64_t pieces) const {
-  if (!split.tile.prefetches)
-    return;
   Emitter &e = c.e;
   int64_t half = inValues ? decodeChunk / 2 : 0;
+  int64_t streams = split.tile.streams, stretch = decodeChunk / streams;
   AttentionOp op = c.op;
   for (bool isValue : {false, true}) {
     if (isValue && op.getValueLow()) // lines of the key
       continue;
     int64_t lines = isValue ? linesOf(c.layout.value, split.v.data.element)
                             : linesOf(c.layout.head, split.k.data.element);
-    // Counted over the rows of the next chunk, one behind the other.
+    // Counted over the rows of the next chunk: a line of each stream in turn.
     int64_t share = (keys * lines + 1) / 2;
     int64_t count = (share + pieces - 1) / pieces;
-    Num line = number * lines / 2 + half * lines + piece * count;
-    for (int64_t done = 0; done < count; done += lines) {
-      Num row = inSplit(e.index(decodeChunk)) + (line + done) / lines;
-      Pointer at = isValue ? split.valueRow(row) : split.keyRow(row);
-      at = at.bytes((line + done) % lines * 64);
-      for (int64_t n = 0; n < std::min(lines, count - done); ++n)
-        prefetch(at.bytes(n * 64));
+    Num first = number * lines / 2 + half * lines + piece * count;
+    auto ask = [&](Num stream, Num at, int64_t most) {
+      Num row = inSplit(e.index(decodeChunk)) + stream * stretch + at / lines;
+      Pointer to = isValue ? split.valueRow(row) : split.keyRow(row);
+      to = to.bytes(at % lines * 64);
+      for (int64_t n = 0; n < most; ++n)
+        prefetch(to.bytes(n * 64));
+    };
+    if (2 * pieces * count != keys * lines || count % streams) {
+      for (int64_t n = 0; n < count; ++n)
+        ask((first + n) % streams, (first + n) / streams, 1);
+      continue;
     }
+    // Those of a stream that lie in one row, with one address.
+    int64_t each = count / streams;
+    int64_t most = std::gcd(each, lines);
+    for (int64_t n = 0; n < each; n += most)
+      for (int64_t stream = 0; stream < streams; ++stream)
+        ask(e.index(stream), first / streams + n, most);
   }
 }
 
@@ -76,7 +88,7 @@ void DecodeChunk::emitDots(Num firstRow, int64_t rowCount, Num block,
   Pointer queries = c.queries + firstRow * at.queryWidth;
   Num zero = e.constant(e.vec(lanes, e.f32), 0.0);
   e.loop(0, e.index(lanes), keys, [&](Num n) {
-    e.when(firstRow == 0,
+    e.when((firstRow == 0) & split.asks,
            [&] { emitAsk(block + n, keys, false, e.index(0), 1); });
     SmallVector<Pointer> rows;
     for (int64_t k = 0; k < keys; ++k)

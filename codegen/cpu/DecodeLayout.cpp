@@ -11,17 +11,17 @@ namespace torsor {
 /// The rows of a tile stay within this, a small part of the first cache.
 static constexpr int64_t tileBytes = 2048;
 
-DecodeTile::DecodeTile(const Target &target, int64_t rowBytes) {
+DecodeTile::DecodeTile(const Target &target, int64_t rowBytes)
+    : keyAccumulators(8), mostKeys(rowBytes <= tileBytes / 4   ? 4
+                                   : rowBytes <= tileBytes / 2 ? 2
+                                                               : 1) {
   if (target.lanes == 16) {
-    keyAccumulators = decodeRows, mostKeys = 1;
-    valueKeys = 2, valueVectors = 8;
-    prefetches = false;
+    valueKeys = 4, valueVectors = 4;
+    streams = 4;
     return;
   }
-  keyAccumulators = 8;
-  mostKeys = rowBytes <= tileBytes / 4 ? 4 : rowBytes <= tileBytes / 2 ? 2 : 1;
   valueKeys = mostKeys, valueVectors = 2;
-  prefetches = true;
+  streams = 1;
 }
 
 int64_t DecodeTile::keysBeside(int64_t rows) const {

@@ -84,7 +84,7 @@ void DecodeChunk::emitSums(bool onlySeen) const {
   int64_t pieces = whole + (left ? 1 : 0);
   auto ask = [&](Num key, Num piece) {
     if (!onlySeen)
-      emitAsk(key, keys, true, piece, pieces);
+      e.when(split.asks, [&] { emitAsk(key, keys, true, piece, pieces); });
   };
   // Keys behind the last weigh 0.
   e.loop(0, count, keys, [&](Num key) {
