@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Forms the kernels of a scheme out of its plan.
+#include "passes/AttentionRegions.h"
 #include "passes/BoundMasks.h"
 #include "passes/FormBlocks.h"
 #include "passes/FormKernels.h"
@@ -79,17 +80,24 @@ private:
   /// The number of a table with a value for each lane; null without one.
   IntegerAttr lanesTable(KernelFunction &kernel, ArrayRef<Value> lanes,
                          bool key);
-  /// divide(sum, row slots).
-  LogicalResult formDivide(KernelRegions &regions, Region &region,
-                           std::unique_ptr<RowCode> &code);
+  FailureOr<ArrayAttr> formBranches(KernelFunction &kernel,
+                                    KernelRegions &slots);
+  /// The factor of the scores and the sink: a constant, or a row's slot.
+  struct RowTerms {
+    FloatAttr scale;
+    IntegerAttr scaleSlot, sinkSlot;
+  };
+  FailureOr<RowTerms> formRowTerms(KernelRegions &slots);
+  /// The number of the table of vectors that values get; null without one.
+  IntegerAttr formValueTable(KernelFunction &kernel);
+  CpuPlanAttr cut();
+  /// What is known of positions and of tiles beside the regions.
+  void markRanges(AttentionOp op, bool needsTile);
   /// The terms of the running sums; then the operations that sum them.
   FailureOr<SmallVector<std::unique_ptr<Region>>>
   formScans(KernelFunction &kernel);
   void formScanOps(KernelFunction &kernel, AttentionOp before,
                    ArrayRef<std::unique_ptr<Region>> terms);
-  LogicalResult formPair(KernelRegions &regions, Region &region,
-                         ValueRange values, Type type, bool scored,
-                         std::unique_ptr<PairCode> &code);
   KeyPlace keyPlace() const {
     return plan.keysActed                         ? KeyPlace::Cached
            : operation == KernelOperation::Decode ? KeyPlace::Loop
@@ -184,116 +192,94 @@ NormAttr KernelFormer::formNorm(KernelFunction &kernel, bool query) {
       number(lanesTable(kernel, plan.normK, true)));
 }
 
-LogicalResult KernelFormer::formPair(KernelRegions &regions, Region &region,
-                                     ValueRange values, Type type, bool scored,
-                                     std::unique_ptr<PairCode> &code) {
-  if (llvm::is_contained(values, Value()) || values.empty())
-    return success();
-  region.push_back(new Block());
-  SmallVector<Type> before;
-  if (scored)
-    before.push_back(b.getF32Type());
-  code = std::make_unique<PairCode>(regions, &region.front(),
-                                    values[0].getLoc(), before);
-  return success(code->yield(values, type));
-}
-
-LogicalResult KernelFormer::formDivide(KernelRegions &regions, Region &region,
-                                       std::unique_ptr<RowCode> &code) {
-  if (!plan.divisor)
-    return success();
-  region.push_back(new Block());
-  code = std::make_unique<RowCode>(regions, &region.front(),
-                                   plan.divisor.getLoc());
-  return success(code->yield(plan.divisor));
-}
-
-LogicalResult KernelFormer::formAttention(KernelFunction &kernel) {
-  KernelRegions regions(plan, kernel, loc);
+FailureOr<ArrayAttr> KernelFormer::formBranches(KernelFunction &kernel,
+                                                KernelRegions &slots) {
   SmallVector<Attribute> branches;
   for (const PlannedBranch &branch : plan.branches) {
     FailureOr<ArrayAttr> blocks = formBlocks(plan, kernel, keyPlace(), branch,
-                                             &regions.rows, regions.columns);
+                                             &slots.rows, slots.columns);
     if (failed(blocks))
       return failure();
     branches.push_back(*blocks);
   }
-  FailureOr<ArrayAttr> valueBlocks =
-      formBlocks(plan, kernel, KeyPlace::Packing, plan.valueBlocks,
-                 &regions.rows, regions.columns);
-  if (failed(valueBlocks))
-    return failure();
-  FloatAttr scale;
-  IntegerAttr scaleSlot, sinkSlot;
+  return b.getArrayAttr(branches);
+}
+
+FailureOr<KernelFormer::RowTerms>
+KernelFormer::formRowTerms(KernelRegions &slots) {
+  RowTerms terms;
   auto slot = [&](Value value) -> IntegerAttr {
-    int64_t number = regions.rows.slot(value, b.getF32Type());
+    int64_t number = slots.rows.slot(value, b.getF32Type());
     return number < 0 ? IntegerAttr() : b.getI64IntegerAttr(number);
   };
   if (plan.constantScale)
-    scale = b.getF64FloatAttr(*plan.constantScale);
-  else if (plan.scale && !(scaleSlot = slot(plan.scale)))
+    terms.scale = b.getF64FloatAttr(*plan.constantScale);
+  else if (plan.scale && !(terms.scaleSlot = slot(plan.scale)))
     return failure();
-  if (plan.sink && !(sinkSlot = slot(plan.sink)))
+  if (plan.sink && !(terms.sinkSlot = slot(plan.sink)))
     return failure();
+  return terms;
+}
 
-  Region init, logit, mask, toeplitz, path, row, divide, branch;
-  std::unique_ptr<PairCode> codes[6];
-  SmallVector<Value> terms;
-  int64_t after = 0;
-  for (auto [n, total] : llvm::enumerate(plan.paths)) {
-    terms.push_back(total.getTerm());
-    after |= int64_t(total.getAfter()) << n;
-  }
-  Type f32 = b.getF32Type();
-  if (failed(formPair(regions, init, plan.init, f32, false, codes[0])) ||
-      failed(formPair(regions, logit, plan.logit, f32, true, codes[1])) ||
-      failed(
-          formPair(regions, mask, plan.mask, b.getI1Type(), false, codes[2])) ||
-      failed(formPair(regions, path, terms, f32, true, codes[3])) ||
-      failed(formPair(regions, row, plan.valueRow, b.getI32Type(), false,
-                      codes[4])) ||
-      failed(formPair(regions, branch, plan.branchNumber, b.getI32Type(), false,
-                      codes[5])))
+IntegerAttr KernelFormer::formValueTable(KernelFunction &kernel) {
+  if (!plan.valueRow)
+    return {};
+  std::pair<int64_t, Value> loops[2] = {{plan.valueRows, plan.valuePlaceRow},
+                                        {plan.value, plan.valuePlaceLane}};
+  const FilledTable &table = plan.tables.request(
+      loops, plan.valueElement, plan.varies.of(plan.valueElement), false);
+  return b.getI64IntegerAttr(
+      kernel.number(kernel.table(table.info, table.type)));
+}
+
+CpuPlanAttr KernelFormer::cut() {
+  if (operation == KernelOperation::Decode)
+    return CpuPlanAttr::get(b.getContext(), decodeQueries, 512,
+                            PlanForm::Split);
+  return CpuPlanAttr::get(b.getContext(), 96, 256, PlanForm::Tiled);
+}
+
+void KernelFormer::markRanges(AttentionOp op, bool needsTile) {
+  if (!needsTile) // No test of tiles can say more.
+    op->setAttr("maps_decide", b.getUnitAttr());
+  ClockOp clock = plan.arguments.getPosition();
+  if (clock && !isa<IntegerType>(clock.getType().getElement()))
+    return;
+  // A position that the scheme does not read is an index.
+  IntRange range = clock ? getClockRange(clock) : IntRange{0, maxIndex};
+  op->setAttr("position_low", b.getI64IntegerAttr(range.low));
+  op->setAttr("position_high", b.getI64IntegerAttr(range.high));
+}
+
+LogicalResult KernelFormer::formAttention(KernelFunction &kernel) {
+  KernelRegions slots(plan, kernel, loc);
+  FailureOr<ArrayAttr> branches = formBranches(kernel, slots);
+  if (failed(branches))
     return failure();
-  IntegerAttr valueTable;
-  if (plan.valueRow) {
-    std::pair<int64_t, Value> loops[2] = {{plan.valueRows, plan.valuePlaceRow},
-                                          {plan.value, plan.valuePlaceLane}};
-    const FilledTable &table = plan.tables.request(
-        loops, plan.valueElement, plan.varies.of(plan.valueElement), false);
-    valueTable = b.getI64IntegerAttr(
-        kernel.number(kernel.table(table.info, table.type)));
-  }
-  std::unique_ptr<RowCode> divideCode;
-  if (failed(formDivide(regions, divide, divideCode)))
+  FailureOr<ArrayAttr> valueBlocks =
+      formBlocks(plan, kernel, KeyPlace::Packing, plan.valueBlocks, &slots.rows,
+                 slots.columns);
+  FailureOr<RowTerms> terms = formRowTerms(slots);
+  AttentionRegions regions(plan, kernel, slots);
+  if (failed(valueBlocks) || failed(terms) || failed(regions.form()))
     return failure();
+  IntegerAttr valueTable = formValueTable(kernel);
   NormAttr norm = formNorm(kernel, true);
   IntegerAttr gainQ = lanesTable(kernel, plan.gainQ, false);
   IntegerAttr gainK = lanesTable(kernel, plan.gainK, true);
-  if (plan.init && isToeplitz(plan, plan.init)) {
-    toeplitz.push_back(new Block());
-    AgeCode code(plan, kernel, &toeplitz.front(), plan.init.getLoc());
-    if (!code.yield(plan.init))
-      return failure();
-  }
-  for (auto &code : codes)
-    if (code)
-      code->finish();
-  if (divideCode)
-    divideCode->finish();
+  regions.finish();
   FailureOr<SmallVector<std::unique_ptr<Region>>> scans = formScans(kernel);
   if (failed(scans))
     return failure();
-  regions.rows.finish();
-  regions.columns.finish();
+  slots.rows.finish();
+  slots.columns.finish();
 
   MaskBounds bounds = boundMask(plan.mask, b.getContext());
   SmallVector<Attribute> visible(bounds.visible.begin(), bounds.visible.end());
   SmallVector<Attribute> full(bounds.full.begin(), bounds.full.end());
-  bool split = operation == KernelOperation::Decode;
-  auto cut = split ? CpuPlanAttr::get(b.getContext(), decodeQueries, 512,
-                                      PlanForm::Split)
-                   : CpuPlanAttr::get(b.getContext(), 96, 256, PlanForm::Tiled);
+  int64_t after = 0;
+  for (auto [n, total] : llvm::enumerate(plan.paths))
+    after |= int64_t(total.getAfter()) << n;
   auto unit = [&](bool is) { return is ? b.getUnitAttr() : UnitAttr(); };
   auto number = [&](int64_t value, int64_t none) {
     return value == none ? IntegerAttr() : b.getI64IntegerAttr(value);
@@ -301,33 +287,18 @@ LogicalResult KernelFormer::formAttention(KernelFunction &kernel) {
   auto op = AttentionOp::create(
       b, loc, argument(0), argument(1), argument(2), argument(3), argument(4),
       argument(5), argument(6), kernel.tables, b.getArrayAttr(kernel.info),
-      b.getArrayAttr(branches), b.getArrayAttr(visible), b.getArrayAttr(full),
-      unit(bounds.byPosition), scale, scaleSlot, sinkSlot, cut, norm, gainQ,
-      gainK, unit(plan.linear), valueTable, number(after, 0),
-      unit(plan.keysByHead), unit(plan.slotsByHead), number(plan.valueLow, -1),
-      unit(plan.valuesActed),
+      *branches, b.getArrayAttr(visible), b.getArrayAttr(full),
+      unit(bounds.byPosition), terms->scale, terms->scaleSlot, terms->sinkSlot,
+      cut(), norm, gainQ, gainK, unit(plan.linear), valueTable,
+      number(after, 0), unit(plan.keysByHead), unit(plan.slotsByHead),
+      number(plan.valueLow, -1), unit(plan.valuesActed),
       // what acts on v, and is undone on the output
       valueBlocks->empty() ? ArrayAttr() : *valueBlocks);
   formScanOps(kernel, op, *scans);
-  op.getRows().takeBody(regions.rowRegion);
-  op.getColumns().takeBody(regions.columnRegion);
-  op.getBranch().takeBody(branch);
-  op.getInit().takeBody(init);
-  op.getLogit().takeBody(logit);
-  op.getMask().takeBody(mask);
-  op.getToeplitz().takeBody(toeplitz);
-  op.getPath().takeBody(path);
-  op.getValueRow().takeBody(row);
-  op.getDivide().takeBody(divide);
-  if (!bounds.needsTile) // No test of tiles can say more.
-    op->setAttr("maps_decide", b.getUnitAttr());
-  ClockOp clock = plan.arguments.getPosition();
-  if (!clock || isa<IntegerType>(clock.getType().getElement())) {
-    // A position that the scheme does not read is an index.
-    IntRange range = clock ? getClockRange(clock) : IntRange{0, maxIndex};
-    op->setAttr("position_low", b.getI64IntegerAttr(range.low));
-    op->setAttr("position_high", b.getI64IntegerAttr(range.high));
-  }
+  op.getRows().takeBody(slots.rowRegion);
+  op.getColumns().takeBody(slots.columnRegion);
+  regions.moveTo(op);
+  markRanges(op, bounds.needsTile);
   return success();
 }
 
@@ -367,7 +338,7 @@ LogicalResult KernelFormer::formMerge(KernelFunction &kernel) {
   }
   Region divide;
   std::unique_ptr<RowCode> divideCode;
-  if (failed(formDivide(regions, divide, divideCode)))
+  if (failed(formDivide(plan, regions, divide, divideCode)))
     return failure();
   if (divideCode)
     divideCode->finish();

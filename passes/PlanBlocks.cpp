@@ -6,6 +6,7 @@
 #include "passes/FormKernels.h"
 #include "passes/KernelRegions.h"
 #include "passes/PlainScheme.h"
+#include "passes/UnitGains.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -20,81 +21,6 @@ namespace {
 
 /// The longest chain that is written out.
 constexpr int64_t maxLinks = 32;
-
-/// The gain of a unit on one side, one number for all its lanes.
-FailureOr<double> gainOf(const ActionUnit &unit, bool key, size_t lane) {
-  double gain = 1;
-  for (Value by : unit.by) {
-    std::optional<double> constant = constantReal(by);
-    if (!constant)
-      return noKernel(by.getLoc(), "a gain that is not a constant");
-    gain *= *constant;
-  }
-  const auto &gains = key ? unit.gainK : unit.gainQ;
-  for (size_t g = lane; g < gains.size(); g += unit.lanes.size()) {
-    std::optional<double> constant =
-        constantReal(gains[g].first, gains[g].second);
-    if (!constant)
-      return noKernel(gains[g].first.getLoc(),
-                      "gains per lane that are not constants");
-    gain *= *constant;
-  }
-  return gain;
-}
-
-/// Does a gain have to stand behind the action, lane by lane: one that is not
-/// constant, or that differs between the lanes of a pair?
-bool hasLaneGains(const ActionUnit &unit) {
-  auto isOpen = [](Value value, int64_t lane) {
-    return !constantReal(value, lane);
-  };
-  for (Value by : unit.by)
-    if (isOpen(by, 0))
-      return true;
-  for (const auto *gains : {&unit.gainQ, &unit.gainK}) {
-    double product[2] = {1, 1};
-    for (auto [n, gain] : llvm::enumerate(*gains)) {
-      if (isOpen(gain.first, gain.second))
-        return true;
-      product[n % unit.lanes.size() ? 1 : 0] *=
-          *constantReal(gain.first, gain.second);
-    }
-    if (isa<TurnOp>(unit.block) && product[0] != product[1])
-      return true;
-  }
-  return false;
-}
-
-/// Multiplies the lanes of one side by the gains of a unit.
-void addLaneGains(SchemePlan &plan, const ActionUnit &unit, bool key) {
-  SmallVector<Value> &lanes = key ? plan.gainK : plan.gainQ;
-  const auto &gains = key ? unit.gainK : unit.gainQ;
-  if (unit.by.empty() && gains.empty())
-    return;
-  OpBuilder b = OpBuilder::atBlockEnd(&plan.scheme.getBody().front());
-  Location loc = unit.block->getLoc();
-  if (lanes.empty()) {
-    Value one = arith::ConstantOp::create(b, loc, b.getF64FloatAttr(1));
-    lanes.assign(plan.head, one);
-  }
-  auto multiply = [&](int64_t lane, Value by) {
-    Value &factor = lanes[lane];
-    bool isFirst = constantReal(factor) == 1.0;
-    factor = isFirst ? by : Value(arith::MulFOp::create(b, loc, factor, by));
-  };
-  for (int64_t lane : unit.lanes)
-    for (Value by : unit.by)
-      multiply(lane, by);
-  for (auto [n, gain] : llvm::enumerate(gains)) {
-    Value at =
-        arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(gain.second));
-    auto constant = constantReal(gain.first, gain.second);
-    Value by = constant ? Value(arith::ConstantOp::create(
-                              b, loc, b.getF64FloatAttr(*constant)))
-                        : laneOf(b, loc, gain.first, at);
-    multiply(unit.lanes[n % unit.lanes.size()], by);
-  }
-}
 
 /// Does the value read an operation that `which` holds of?
 bool readsAny(Value root, llvm::function_ref<bool(Operation *)> which) {
@@ -214,6 +140,8 @@ public:
   FailureOr<PlannedBranch> finish();
 
 private:
+  /// What all pairs of the block have in common.
+  LogicalResult describe(const ActionUnit &unit, PlannedPair &base);
   LogicalResult addBases(const ActionUnit &unit);
   LogicalResult addPair(PlannedPair pair);
   Value inLog2(Value rate);
@@ -270,21 +198,13 @@ LogicalResult BranchPlanner::addPair(PlannedPair pair) {
   return success();
 }
 
-LogicalResult BranchPlanner::add(const ActionUnit &unit) {
-  if (isa<UnipotentOp>(unit.block)) // starts the accumulator instead
-    return success();
-  if (failed(addBases(unit)))
-    return failure();
+LogicalResult BranchPlanner::describe(const ActionUnit &unit,
+                                      PlannedPair &base) {
   Operation *op = unit.block;
-  if (!isa<ZeroOp>(op) && failed(checkTimes(plan, unit)))
-    return failure();
-  PlannedPair base;
   base.unit = &unit;
-  size_t count = unit.lanes.size(), stride = 0;
   if (isa<TurnOp>(op)) {
     base.kind = BlockKind::Turn;
     base.frequency = plan.varies.of(frequencyOf(unit));
-    count = 1;
   } else if (auto decay = dyn_cast<DecayOp>(op)) {
     base.kind = BlockKind::Decay;
     base.frequency = plan.varies.of(decay.getRate());
@@ -302,17 +222,49 @@ LogicalResult BranchPlanner::add(const ActionUnit &unit) {
                                         " links; at most " + Twine(maxLinks));
     base.frequency = plan.varies.of(jordan.getCouple());
     base.rate = jordan.getCouple();
-    count = stride = unit.lanes.size() / base.order;
   } else if (auto plane = dyn_cast<PlaneOp>(op)) {
     base.kind = BlockKind::Plane;
     base.frequency = plan.varies.of(plane.getFrequency()) |
                      plan.varies.of(plane.getU()) |
                      plan.varies.of(plane.getV());
-    count = 1;
   } else if (!isa<ZeroOp>(op)) { // an operation of another dialect
     return noKernel(op->getLoc(),
                     "the block '" + op->getName().stripDialect() + "'");
   }
+  if (base.acts())
+    base.isReal = unit.timeQ.getType().isF64() || unit.timeK.getType().isF64();
+  return success();
+}
+
+/// The lanes of each pair of the block: all of a turn or a plane, one of each
+/// link of a chain, else one.
+static SmallVector<SmallVector<int64_t, 2>> lanesOf(const ActionUnit &unit,
+                                                    const PlannedPair &base) {
+  SmallVector<SmallVector<int64_t, 2>> all;
+  if (base.kind == BlockKind::Turn || base.kind == BlockKind::Plane) {
+    all.push_back(unit.lanes);
+    return all;
+  }
+  int64_t links = base.kind == BlockKind::Jordan ? base.order : 1;
+  int64_t stride = unit.lanes.size() / links;
+  for (int64_t lane = 0; lane < stride; ++lane) {
+    auto &lanes = all.emplace_back();
+    for (int64_t link = 0; link < links; ++link)
+      lanes.push_back(unit.lanes[link * stride + lane]);
+  }
+  return all;
+}
+
+LogicalResult BranchPlanner::add(const ActionUnit &unit) {
+  Operation *op = unit.block;
+  if (isa<UnipotentOp>(op)) // starts the accumulator instead
+    return success();
+  if (failed(addBases(unit)))
+    return failure();
+  PlannedPair base;
+  if ((!isa<ZeroOp>(op) && failed(checkTimes(plan, unit))) ||
+      failed(describe(unit, base)))
+    return failure();
   bool behind = hasLaneGains(unit);
   if (behind) {
     if (!unit.within.empty() || plan.branches.size() || isa<PlaneOp>(op))
@@ -320,9 +272,7 @@ LogicalResult BranchPlanner::add(const ActionUnit &unit) {
     addLaneGains(plan, unit, false);
     addLaneGains(plan, unit, true);
   }
-  if (base.acts())
-    base.isReal = unit.timeQ.getType().isF64() || unit.timeK.getType().isF64();
-  for (size_t lane = 0; lane < count; ++lane) {
+  for (auto [lane, lanes] : llvm::enumerate(lanesOf(unit, base))) {
     FailureOr<double> q = behind ? 1 : gainOf(unit, false, lane);
     FailureOr<double> k = behind ? 1 : gainOf(unit, true, lane);
     if (failed(q) || failed(k))
@@ -330,17 +280,10 @@ LogicalResult BranchPlanner::add(const ActionUnit &unit) {
     PlannedPair pair = base;
     pair.gainQ = *q;
     pair.gainK = *k;
-    pair.first = unit.lanes[lane];
-    if (stride) {
-      for (int64_t link = 0; link < base.order; ++link)
-        pair.lanes.push_back(unit.lanes[link * stride + lane]);
-    } else if (count == 1) {
-      pair.lanes = unit.lanes;
-    } else {
-      pair.lanes = {pair.first};
-    }
-    if (base.kind == BlockKind::Turn || stride)
-      pair.second = pair.lanes[1];
+    pair.first = lanes.front();
+    if (base.kind == BlockKind::Turn || base.kind == BlockKind::Jordan)
+      pair.second = lanes[1];
+    pair.lanes = std::move(lanes);
     if (base.kind == BlockKind::Zero && *q == 1 && *k == 1)
       continue; // lanes in no block pass
     if (failed(addPair(std::move(pair))))

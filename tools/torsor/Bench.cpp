@@ -6,6 +6,7 @@
 #include "runtime/jit/ObjectLoader.h"
 #include "tools/torsor/BenchCompile.h"
 #include "tools/torsor/BenchData.h"
+#include "tools/torsor/BenchReport.h"
 #include "tools/torsor/BenchTune.h"
 #include "tools/torsor/BenchYardstick.h"
 #include "tools/torsor/Commands.h"
@@ -50,13 +51,22 @@ private:
   double compileSeconds = 0, compileAgainSeconds = 0;
   ordered_json result;
 
+  /// What the kernel is compared with.
+  FmaKind fma = FmaKind::Vector256;
+  bool narrow = false; // AVX2
+  std::optional<ReadMeter> reader;
+  std::optional<BenchYardstick> yardstick;
+  int64_t bytes = 0; // keys and values of a call
+  int64_t reads = 1; // of them in a run of `reader`
+  static constexpr int64_t fmaIterations = 50000;
+
   void readShape();
   CompileOptions getCompileOptions() const;
   void compile();
+  void chooseMeters();
   void measure();
-  void describeShape();
+  void report(const std::vector<Subject> &subjects, int repeats);
   double countFlops() const;
-  void print() const;
 };
 
 } // namespace
@@ -135,49 +145,33 @@ static void onAllThreads(const torsor_executor &pool, F &&body) {
   pool.loop(pool.context, pool.workers, trampoline, &body);
 }
 
-/// What was measured, for the reader.
-void Bench::describeShape() {
-  result["file"] = options.source.path;
-  result["scheme"] = facts.name;
-  result["kernel"] = options.kernel;
-  result["dtype"] = options.dtype;
-  result["variant"] = call->getVariant();
-  result["heads"] = shape.heads;
-  result["groups"] = shape.groups;
-  result["head_width"] = shape.head;
-  result["value_width"] = shape.value;
-  result["batch"] = shape.batch;
-  result["queries"] = shape.queries;
-  result["keys"] = shape.keys;
-  result["threads"] = shape.threads;
-}
-
-void Bench::measure() {
-  call = std::make_unique<BenchCall>(library, shape);
-  const torsor_executor &pool = call->getPool();
-  bool narrow = call->getVariant() == "x86-64-v3";
-  FmaKind kind =
-      narrow ? FmaKind::Vector256
-             : getBestFma(shape.dtype == TORSOR_BF16 &&
-                          call->getVariant().find("bf16") != std::string::npos);
-  int64_t bytes = shape.batch * shape.groups * shape.keys *
-                  (shape.head + shape.value) * getElementBytes(shape.dtype);
+void Bench::chooseMeters() {
+  narrow = call->getVariant() == "x86-64-v3";
+  fma = narrow
+            ? FmaKind::Vector256
+            : getBestFma(shape.dtype == TORSOR_BF16 &&
+                         call->getVariant().find("bf16") != std::string::npos);
+  bytes = shape.batch * shape.groups * shape.keys * (shape.head + shape.value) *
+          getElementBytes(shape.dtype);
   // A cache that fits the processor's own is read several times at once.
-  int64_t reads = std::clamp<int64_t>((int64_t{16} << 20) / bytes, 1, 10000);
-  std::optional<ReadMeter> meter;
+  reads = std::clamp<int64_t>((int64_t{16} << 20) / bytes, 1, 10000);
   if (shape.decode)
-    meter.emplace(bytes, static_cast<int>(shape.threads));
+    reader.emplace(bytes, static_cast<int>(shape.threads));
   bool whole = facts.visible.size() == 1 && facts.full.size() == 1 &&
                !facts.causal && !facts.needsTile &&
                countKeys(facts.visible, 0, shape.keys) ==
                    static_cast<double>(shape.keys);
-  std::optional<BenchYardstick> yardstick;
   // bf16 has one where the peak is that of its own instructions.
-  bool dot = kind == FmaKind::Dot512Bf16;
+  bool dot = fma == FmaKind::Dot512Bf16;
   if ((shape.dtype == TORSOR_F32 || dot) && canYardstick(shape) &&
       (whole || (facts.causal && facts.window < 0 && !facts.needsTile)))
     yardstick.emplace(shape, facts.causal, dot, narrow);
+}
 
+void Bench::measure() {
+  call = std::make_unique<BenchCall>(library, shape);
+  chooseMeters();
+  const torsor_executor &pool = call->getPool();
   // Units of work of at least a millisecond, so that the clock's grain and the
   // start of a loop do not count.
   call->run();
@@ -186,7 +180,6 @@ void Bench::measure() {
   call->run();
   double once = std::max(getWallSeconds() - begin, 1e-7);
   int repeats = static_cast<int>(std::clamp(1e-3 / once, 1.0, 10000.0));
-  constexpr int64_t iterations = 50000;
   constexpr double pieceSeconds = 2e-4;
   std::vector<Subject> subjects;
   // One thread: long runs in pieces, since somebody disturbs each of them.
@@ -201,33 +194,41 @@ void Bench::measure() {
   }
   subjects.push_back(
       {"peak", [&] {
-         onAllThreads(pool, [&](int64_t) { runFmaLoop(kind, iterations); });
+         onAllThreads(pool, [&](int64_t) { runFmaLoop(fma, fmaIterations); });
        }});
-  if (meter)
+  if (reader)
     subjects.push_back({"read", [&] {
                           onAllThreads(pool, [&](int64_t n) {
                             for (int64_t r = 0; r < reads; ++r)
-                              meter->run(static_cast<int>(n));
+                              reader->run(static_cast<int>(n));
                           });
                         }});
   if (yardstick)
     subjects.push_back(yardstick->makeSubject(inPieces));
   measureInterleaved(subjects, options.rounds, options.seconds, wall);
+  report(subjects, repeats);
+}
 
+void Bench::report(const std::vector<Subject> &subjects, int repeats) {
+  result["file"] = options.source.path;
+  result["scheme"] = facts.name;
+  result["kernel"] = options.kernel;
+  result["dtype"] = options.dtype;
+  result["variant"] = call->getVariant();
+  describeShape(result, shape);
   double seconds = subjects[0].best / repeats;
-  double peak = runFmaLoop(kind, 1) * iterations *
+  double peak = runFmaLoop(fma, 1) * fmaIterations *
                 static_cast<double>(shape.threads) / subjects[1].best;
   double flops = countFlops();
-  describeShape();
   result["seconds"] = seconds;
   result["median_seconds"] = subjects[0].getMedian() / repeats;
   result["gflops"] = flops / seconds * 1e-9;
   result["peak_gflops"] = peak * 1e-9;
-  result["peak_of"] = getName(kind);
+  result["peak_of"] = getName(fma);
   result["fraction_of_peak"] = flops / seconds / peak;
-  if (meter) {
+  if (reader) {
     double bandwidth =
-        static_cast<double>(meter->getBytes() * reads) / subjects[2].best;
+        static_cast<double>(reader->getBytes() * reads) / subjects[2].best;
     result["gbytes_per_second"] = bytes / seconds * 1e-9;
     result["read_bandwidth"] = bandwidth * 1e-9;
     result["fraction_of_bandwidth"] = bytes / seconds / bandwidth;
@@ -246,48 +247,6 @@ void Bench::measure() {
         *compilation->emitSchemes().getOps<SchemeOp>().begin());
 }
 
-void Bench::print() const {
-  if (options.json) {
-    fmt::print("{}\n", result.dump(1));
-    return;
-  }
-  auto real = [&](const char *key) { return result[key].get<double>(); };
-  fmt::print("{} of {} ({}, {}), {}/{} heads {}|{} wide, batch {}, {} queries, "
-             "{} keys, {} thread{}\n",
-             options.kernel, facts.name, options.dtype, call->getVariant(),
-             shape.heads, shape.groups, shape.head, shape.value, shape.batch,
-             shape.queries, shape.keys, shape.threads,
-             shape.threads == 1 ? "" : "s");
-  auto row = [](const char *what, const std::string &text) {
-    fmt::print("  {:<22}{}\n", what, text);
-  };
-  row("time", fmt::format("{:.4g} ms (median {:.4g} ms)", 1e3 * real("seconds"),
-                          1e3 * real("median_seconds")));
-  row("useful work",
-      fmt::format("{:.1f} GFLOP/s = {:.1f} % of the measured "
-                  "peak of {:.1f} ({})",
-                  real("gflops"), 100 * real("fraction_of_peak"),
-                  real("peak_gflops"), result["peak_of"].get<std::string>()));
-  if (shape.decode) {
-    row("keys and values read",
-        fmt::format("{:.1f} GB/s = {:.1f} % of the measured {:.1f}",
-                    real("gbytes_per_second"),
-                    100 * real("fraction_of_bandwidth"),
-                    real("read_bandwidth")));
-    row("of the roofline",
-        fmt::format("{:.1f} %", 100 * real("fraction_of_roofline")));
-  }
-  if (result.contains("ratio_to_yardstick"))
-    row("hand-written kernel",
-        fmt::format("{:.1f} GFLOP/s; this one runs {:.2f} times as fast",
-                    real("yardstick_gflops"), real("ratio_to_yardstick")));
-  if (options.check)
-    row("largest error",
-        fmt::format("{:.2g} against the reference", real("largest_error")));
-  row("compiled in", fmt::format("{:.0f} ms, the next kernel in {:.0f} ms",
-                                 real("compile_ms"), real("compile_again_ms")));
-}
-
 void Bench::run() {
   readShape();
   compile();
@@ -297,7 +256,10 @@ void Bench::run() {
               options.seconds, options.json);
   } else {
     measure();
-    print();
+    if (options.json)
+      fmt::print("{}\n", result.dump(1));
+    else
+      printBench(result);
   }
   call.reset();
   torsor_library_destroy(library);
