@@ -35,7 +35,8 @@ FmaKind getBestFma(bool bf16 = false);
 /// assembly since a compiler folds such a loop. Returns the flops it made.
 double runFmaLoop(FmaKind kind, int64_t iterations);
 
-/// Memory of a given size that is read over and over; the loop only loads.
+/// Memory of a given size that is read over and over; the loop only loads, in
+/// order or in stretches side by side, whichever was faster at the start.
 class ReadMeter {
 public:
   /// `bytes` is rounded up to a multiple of 4096 per thread.
@@ -50,6 +51,7 @@ private:
   };
   int64_t share;
   int threads;
+  bool inStretches = false;
   std::unique_ptr<void, Free> memory;
 };
 
