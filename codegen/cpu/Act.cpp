@@ -250,6 +250,26 @@ int64_t countTurns(ArrayRef<BlockAttr> blocks) {
   return count;
 }
 
+bool shareTurns(Region &slots, const Kernel &kernel, ArrayRef<BlockAttr> blocks,
+                bool onQuery) {
+  if (!countTurns(blocks))
+    return false;
+  Block &body = slots.front();
+  for (BlockAttr block : blocks) {
+    if (block.getKind() != BlockKind::Turn)
+      continue;
+    Value time =
+        body.getTerminator()->getOperand(onQuery ? block.getS() : block.getT());
+    if (time != body.getArgument(0) && time != body.getArgument(1))
+      return false;
+    auto axes = kernel.tables[block.getRates()].info.getAxes();
+    if (llvm::any_of(
+            axes, [](StringAttr axis) { return axis == "H" || axis == "G"; }))
+      return false;
+  }
+  return true;
+}
+
 /// Copies the row to f32, lets the blocks act one by one, and converts it.
 static void emitSteps(Emitter &e, int64_t lanes, const Action &action,
                       const TableReader &tables, const Place &place,

@@ -37,6 +37,12 @@ struct Action {
 /// Pairs that blocks turn.
 int64_t countTurns(llvm::ArrayRef<BlockAttr> blocks);
 
+/// Whether all heads of a token turn by the same phases: rates without heads,
+/// and times that are its index or its position, as the region `slots` of the
+/// side's tokens yields them.
+bool shareTurns(mlir::Region &slots, const Kernel &kernel,
+                llvm::ArrayRef<BlockAttr> blocks, bool onQuery);
+
 /// Writes the row at `from` to `to`, acted on and converted. Without gain, and
 /// where the types agree, passive lanes are copied bit for bit.
 void emitAction(Emitter &e, int64_t lanes, const Action &action,

@@ -2,6 +2,7 @@
 // Products of the rows of a decode block with the keys of a chunk.
 #include "codegen/cpu/DecodeChunk.h"
 #include "codegen/cpu/DecodePairs.h"
+#include "codegen/cpu/Prefetch.h"
 
 #include <numeric>
 
@@ -11,12 +12,6 @@ namespace torsor {
 
 static int64_t linesOf(int64_t width, Type element) {
   return (width * element.getIntOrFloatBitWidth() / 8 + 63) / 64;
-}
-
-static void prefetch(Pointer address) {
-  Emitter &e = *address.base.e;
-  auto word = [&](int64_t value) { return e.constant(e.i32, value); };
-  e.call("llvm.prefetch.p0", Type(), {address.base, word(0), word(3), word(1)});
 }
 
 void DecodeChunk::emitAsk(Num number, int64_t keys, bool inValues, Num piece,

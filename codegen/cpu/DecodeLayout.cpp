@@ -2,8 +2,6 @@
 // How decode cuts keys and values, and where it keeps what.
 #include "codegen/cpu/DecodeLayout.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-
 #include <algorithm>
 
 namespace torsor {
@@ -34,11 +32,6 @@ Num loadTail(Pointer from, int64_t lanes, int64_t count) {
   for (int64_t n = 0; n < count; ++n)
     vector = e.insert(vector, e.convert(from.load(n), e.f32), n);
   return vector;
-}
-
-Num addressOf(Num pointer) {
-  Emitter &e = *pointer.e;
-  return e.num(mlir::LLVM::PtrToIntOp::create(e.b, e.i64, pointer.value));
 }
 
 static int64_t roundUp(int64_t value, int64_t unit) {

@@ -41,9 +41,6 @@ struct DecodeTile {
 /// `count` elements, fewer than `lanes`, with zeros behind them, as f32.
 Num loadTail(Pointer from, int64_t lanes, int64_t count);
 
-/// A pointer as an i64.
-Num addressOf(Num pointer);
-
 /// The scratch memory of a decode worker behind that of the tile layout.
 struct DecodeScratch {
   explicit DecodeScratch(const TileLayout &layout);

@@ -87,6 +87,9 @@ struct Pointer {
   int64_t elementBytes() const;
 };
 
+/// A pointer as an i64.
+Num addressOf(Num pointer);
+
 /// Builds functions of llvm.func, scf and arith; hides the dialects' headers.
 class Emitter {
 public:

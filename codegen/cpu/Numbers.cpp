@@ -150,6 +150,11 @@ Pointer Pointer::bytes(Operand count) const {
   return (as(base.e->i8) + count).as(element);
 }
 
+Num addressOf(Num pointer) {
+  Emitter &e = *pointer.e;
+  return e.num(LLVM::PtrToIntOp::create(e.b, e.i64, pointer.value));
+}
+
 /// Without instructions for bf16 its numbers stay the integers they are in
 /// memory: a bf16 value that lives across a branch, as between a check of the
 /// address sanitizer and the store behind it, would be converted by a library

@@ -5,6 +5,7 @@
 #include "codegen/cpu/ActSteps.h"
 #include "codegen/cpu/BfloatPairs.h"
 #include "codegen/cpu/KeySlots.h"
+#include "codegen/cpu/Prefetch.h"
 
 using namespace mlir;
 
@@ -141,6 +142,23 @@ static void emitTileAnchors(const TileContext &c, const Indices &indices,
               anchors);
 }
 
+/// Asks for a row of k of the next stretches of keys, one of four in turn, as
+/// decode does (DecodeLayout.h).
+static void askAhead(const TileContext &c, const Tensor &k, Num number) {
+  constexpr int64_t chunk = 64, streams = 4, stretch = chunk / streams;
+  if (c.lanes() != 16)
+    return;
+  Num next = alignDown(number, chunk) + chunk + number % streams * stretch +
+             number % chunk / streams;
+  KeySlot slot = locateKey(c.e, c.tables.call, c.place.sequence,
+                           min(next, c.keyCount - 1));
+  Pointer row = k.data + (slot.row * k.stride(0) + c.place.group * k.stride(1) +
+                          slot.slot * k.stride(2));
+  int64_t bytes = c.layout.head * row.elementBytes();
+  for (int64_t at = 0; at < bytes; at += 64)
+    prefetch(row.bytes(at));
+}
+
 /// Stores the slots behind the first of `values`, the index; adds all of them
 /// to their bounds.
 static Nums storeSlots(const TileContext &c, ArrayRef<Num> values, Num at,
@@ -156,7 +174,8 @@ static Nums storeSlots(const TileContext &c, ArrayRef<Num> values, Num at,
 }
 
 void emitPackKeys(const TileContext &c, const Indices &indices, const Tensor &k,
-                  Num isActed, Num tile, Num begin, Num end, Pointer scratch) {
+                  Num isActed, Num tile, Num begin, Num end, Pointer scratch,
+                  const KeptTurns *turns) {
   Emitter &e = c.e;
   AttentionOp op = c.op;
   Num last = end - 1;
@@ -201,6 +220,7 @@ void emitPackKeys(const TileContext &c, const Indices &indices, const Tensor &k,
               Num number = first + n;
               Place place = keyPlace(c, indices, min(number, last));
               Pointer from = rowAt(place);
+              askAhead(c, k, number);
               Contents contents =
                   emitKeyContents(c, around, place, from, n, isActed);
               Nums slots = {place.index};
@@ -228,6 +248,13 @@ void emitPackKeys(const TileContext &c, const Indices &indices, const Tensor &k,
                                  time,   Num(), lanes};
                 if (isAnchored)
                   action.anchor = anchor;
+                KeptTurns ofKey;
+                if (turns && !acting.empty()) {
+                  int64_t words = 2 * countTurns(acting);
+                  ofKey = {turns->words + (number - begin) * words,
+                           turns->isFresh};
+                  action.turns = &ofKey;
+                }
                 emitAction(e, c.lanes(), action, c.tables, place, from, to);
               };
               for (auto [form, blocks] : llvm::enumerate(forms)) {

@@ -11,9 +11,11 @@ namespace torsor {
 /// Packs the keys begin … end-1 of the group: in each form acted on, transposed
 /// into panels [key / panel][lane of the head][panel]; their indices, column
 /// slots, and the bounds of the tile. `scratch` holds `lanes` rows of the head
-/// in each form.
+/// in each form. `turns`: of the tile, a key behind the other, where the groups
+/// share them; null: each computes its own.
 void emitPackKeys(const TileContext &c, const Indices &indices, const Tensor &k,
-                  Num isActed, Num tile, Num begin, Num end, Pointer scratch);
+                  Num isActed, Num tile, Num begin, Num end, Pointer scratch,
+                  const KeptTurns *turns);
 
 /// Packs the values into panels [panel][key][columns], converted, the last
 /// columns filled up with 0. `isActed`: keys lie acted on, and so may v.

@@ -2,16 +2,11 @@
 // The kernel of many queries: prepare, pack, compute.
 #include "codegen/cpu/Prefill.h"
 
-#include "codegen/cpu/BiasTable.h"
 #include "codegen/cpu/FadingBranches.h"
 #include "codegen/cpu/KeySlots.h"
-#include "codegen/cpu/NearPairs.h"
-#include "codegen/cpu/PackKeys.h"
-#include "codegen/cpu/Phases.h"
-#include "codegen/cpu/QueryRows.h"
+#include "codegen/cpu/PrefillKernel.h"
 #include "codegen/cpu/ScoreTile.h"
 #include "codegen/cpu/SoftmaxTile.h"
-#include "codegen/cpu/TileTest.h"
 #include "codegen/cpu/ValueRows.h"
 #include "codegen/cpu/ValueTile.h"
 #include "runtime/torsor_kernel.h"
@@ -21,74 +16,6 @@
 using namespace mlir;
 
 namespace torsor {
-
-namespace {
-
-class Prefill {
-public:
-  Prefill(Emitter &e, const Kernel &kernel, AttentionOp op,
-          ArrayRef<BlockAttr> blocks)
-      : e(e), kernel(kernel), op(op), blocks(blocks),
-        layout(op, *kernel.target), bias(e, op, layout), near(op) {}
-
-  /// A sum over a path needs the keys of the whole path.
-  bool sumsPaths() const { return layout.paths; }
-  PlanEntry plan(const Call &call) const;
-  void pack(const Call &call, Num begin, Num end, Pointer scratch) const;
-  void compute(const Call &call, Num begin, Num end, Pointer scratch) const;
-
-private:
-  Num blocksOf(const Call &call, const Sequence &sequence) const {
-    return ceilDiv(sequence.queryLength * layout.headsPerRun(call),
-                   layout.rows);
-  }
-  /// Key tiles that the sequence sees: the first, and how many.
-  Range tilesOf(const Sequence &sequence, const Indices &indices) const {
-    Range hull = emitSequenceHull(e, op.getVisible(), sequence, indices);
-    return {hull.begin / layout.keys, ceilDiv(hull.end, layout.keys)};
-  }
-  Num groupBytesOf(const Call &call, const Sequence &sequence) const {
-    return layout.groupBytes(call, sequence.keyLength) * layout.runs(call);
-  }
-  Num bytesOf(const Call &call, const Sequence &sequence) const {
-    return groupBytesOf(call, sequence) + bias.bytes(call, sequence);
-  }
-  /// Items of the phase that packs: key tiles, and stretches of the table by
-  /// age.
-  Num packsOf(const Call &call, const Sequence &sequence,
-              const Indices &indices) const {
-    Range tiles = tilesOf(sequence, indices);
-    return (tiles.end - tiles.begin) * layout.runs(call) +
-           bias.items(call, sequence);
-  }
-  Pointer biasTableOf(const Call &call, const Sequence &sequence,
-                      Num base) const {
-    return call.workspace
-        .bytes(preparedBytes(e, kernel, call) + base +
-               groupBytesOf(call, sequence))
-        .as(e.f32);
-  }
-  TileContext context(const Call &call, const TableReader &tables,
-                      const Sequence &sequence, Num group, Num base) const;
-  TableReader tablesOf(const Call &call) const {
-    return TableReader(e, kernel, call);
-  }
-  void computeBlock(const Call &call, const TileContext &c,
-                    const Indices &indices, RowBlock block) const;
-  Range groupRanges(const TileContext &c, const Indices &indices,
-                    Num groups) const;
-  Num tileLimits(const TileContext &c, Num groups, Num tile, Num tileEnd) const;
-  TileVerdict classify(const TileContext &c, const Indices &indices, Num tile,
-                       const TileSide &queries) const;
-
-  Emitter &e;
-  const Kernel &kernel;
-  mutable AttentionOp op;
-  ArrayRef<BlockAttr> blocks;
-  TileLayout layout;
-  BiasTable bias;
-  NearPairs near;
-};
 
 PlanEntry Prefill::plan(const Call &call) const {
   TableReader tables = tablesOf(call);
@@ -131,41 +58,6 @@ TileContext Prefill::context(const Call &call, const TableReader &tables,
                group * layout.groupBytes(call, c.keyCount);
   c.placeGroup(call, call.workspace.bytes(offset));
   return c;
-}
-
-void Prefill::pack(const Call &call, Num begin, Num end,
-                   Pointer scratch) const {
-  TableReader tables = tablesOf(call);
-  Indices indices = Indices::read(e, call, tables, op.getByPosition());
-  Tensor k = call.tensor(TORSOR_AT_K, elementOf(op.getK()));
-  Tensor v = valuesOf(call, op);
-  Num isActed = emitKeysActed(e, kernel, call, blocks);
-  walkItems(
-      e, call, begin, end,
-      [&](const Sequence &sequence) {
-        return packsOf(call, sequence, indices);
-      },
-      [&](const Sequence &sequence) { return bytesOf(call, sequence); },
-      [&](const Sequence &sequence, Num item, Num base) {
-        Range tiles = tilesOf(sequence, indices);
-        Num count = tiles.end - tiles.begin;
-        auto packTile = [&] {
-          Num tile = tiles.begin + item % count;
-          TileContext c = context(call, tables, sequence, item / count, base);
-          c.placeScratch(scratch);
-          Num first = tile * layout.keys;
-          Num last = min(first + layout.keys, sequence.keyLength);
-          emitPackKeys(c, indices, k, isActed, tile, first, last, scratch);
-          emitPackValues(c, v, isActed, first, last);
-        };
-        if (!bias.exists())
-          return packTile();
-        Num stretch = item - count * layout.runs(call);
-        e.when(stretch < 0, packTile, [&] {
-          TileContext c = context(call, tables, sequence, e.index(0), base);
-          bias.fill(c, indices, biasTableOf(call, sequence, base), stretch);
-        });
-      });
 }
 
 /// Ranges of each row group into its words; the hull of what any row sees.
@@ -266,7 +158,7 @@ static Bounds indicesOf(const TileContext &c, Num rows) {
 /// The scores of a tile by stretches of keys, each with anchors of its own.
 static void emitFadingScores(const TileContext &c, const Anchors &anchors,
                              Num groups, Num tile, Num tileEnd,
-                             const TileVerdict &verdict) {
+                             const TileVerdict &verdict, Num asks) {
   int64_t keys = c.layout.anchorKeys;
   Num lastStretch = tile + alignDown(tileEnd - 1 - tile, keys);
   c.e.loop(tile, tileEnd, keys, [&](Num begin) {
@@ -277,7 +169,7 @@ static void emitFadingScores(const TileContext &c, const Anchors &anchors,
     known.isComputed = anchors.emit(tile, begin, end, groups);
     TileContext acted = c;
     acted.queries = anchors.rows();
-    emitScores(acted, groups, tile, begin, end, known);
+    emitScores(acted, groups, tile, begin, end, known, asks);
   });
 }
 
@@ -300,6 +192,9 @@ void Prefill::computeBlock(const Call &call, const TileContext &c,
   Range hull = groupRanges(c, indices, groups);
   Num firstTile = alignDown(hull.begin, layout.keys);
   Num lastTile = alignDown(max(hull.end - 1, 0), layout.keys);
+  // With more rows the keys come from a cache, and little is waited for.
+  Num asks = c.place.sequence.queryLength * layout.headsPerRun(call) <=
+             2 * layout.rows;
   e.loop(firstTile, hull.end, layout.keys, [&](Num tile) {
     if (layout.paths) // from the last key down
       tile = firstTile + (lastTile - tile);
@@ -316,9 +211,9 @@ void Prefill::computeBlock(const Call &call, const TileContext &c,
       }
       if (anchors)
         emitFadingScores(inTile, *anchors, groups, tile, min(tileEnd, hull.end),
-                         verdict);
+                         verdict, asks);
       else
-        emitScores(inTile, groups, tile, tile, tileEnd, verdict);
+        emitScores(inTile, groups, tile, tile, tileEnd, verdict, asks);
       emitRowStatistics(c, groups);
       emitWeights(c, groups, tile);
       emitValueWeights(inTile, groups, tile);
@@ -345,6 +240,7 @@ void Prefill::compute(const Call &call, Num begin, Num end,
         TileContext c = context(call, tables, sequence, item / count, base);
         c.placeScratch(scratch);
         c.runsOn = indices.runOn(tables);
+        c.inPlace = InPlaceValues::read(e, call, op, layout);
         bias.place(c, indices, biasTableOf(call, sequence, base));
         // The last rows see most keys: they come first, so that no worker is
         // left with a long item at the end.
@@ -353,8 +249,6 @@ void Prefill::compute(const Call &call, Num begin, Num end,
         computeBlock(call, c, indices, {first, rows, perGroup});
       });
 }
-
-} // namespace
 
 FailureOr<OperationInfo> emitPrefill(Emitter &e, const Kernel &kernel,
                                      AttentionOp op) {

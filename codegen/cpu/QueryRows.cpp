@@ -147,26 +147,6 @@ static void emitQueryProducts(const TileContext &c, const Indices &indices,
   }
 }
 
-/// Whether all heads of a query turn by the same phases: rates without heads,
-/// and times that are its index or its position.
-static bool shareTurns(const TileContext &c, ArrayRef<BlockAttr> blocks) {
-  AttentionOp op = c.op;
-  if (!countTurns(blocks))
-    return false;
-  Block &rows = op.getRows().front();
-  for (BlockAttr block : blocks) {
-    if (block.getKind() != BlockKind::Turn)
-      continue;
-    Value time = rows.getTerminator()->getOperand(block.getS());
-    if (time != rows.getArgument(0) && time != rows.getArgument(1))
-      return false;
-    auto axes = c.kernel.tables[block.getRates()].info.getAxes();
-    if (llvm::any_of(axes, [](StringAttr axis) { return axis == "H"; }))
-      return false;
-  }
-  return true;
-}
-
 SmallVector<Bounds> emitQueryRows(const TileContext &c, const Indices &indices,
                                   const Tensor &q, RowBlock block, Num used) {
   Emitter &e = c.e;
@@ -210,7 +190,7 @@ SmallVector<Bounds> emitQueryRows(const TileContext &c, const Indices &indices,
                            time,
                            emitQueryGain(e, op, slots),
                            &around};
-          if (shareTurns(c, acting)) {
+          if (shareTurns(op.getRows(), c.kernel, acting, true)) {
             Num head = (block.first + row) % block.headsPerGroup;
             turns[form].isFresh = (row == 0) | (head == 0);
             action.turns = &turns[form];

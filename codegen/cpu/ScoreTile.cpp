@@ -7,6 +7,7 @@
 #include "codegen/cpu/NearPairs.h"
 #include "codegen/cpu/PairRuns.h"
 #include "codegen/cpu/PathSums.h"
+#include "codegen/cpu/Prefetch.h"
 #include "codegen/cpu/Slots.h"
 
 using namespace mlir;
@@ -348,19 +349,36 @@ static Num isPartial(const TileContext &c, Num group, Num begin, Num end,
   return (full | (allSeen & (end <= c.keyCount))) ^ 1;
 }
 
-/// The vectors of a panel that hold keys below the group's limit: as many
-/// register tiles as there are counts, since the tile's shape is in its code.
+/// The vectors of a panel that hold keys below the group's limit, rounded up to
+/// half of the panel: a register tile for each count, since its shape is in its
+/// code, and more of them cost more to compile than they save.
 static void emitVectors(const TileContext &c, Num needed, int64_t vectors,
                         function_ref<void(int64_t)> tile) {
   if (vectors == c.target().vectorTile)
     return tile(vectors);
   c.e.when(
       needed <= vectors, [&] { tile(vectors); },
-      [&] { emitVectors(c, needed, vectors + 1, tile); });
+      [&] { emitVectors(c, needed, 2 * vectors, tile); });
+}
+
+/// Asks for a group's share of the keys of the next panel, and of the values of
+/// this one where they are read in place.
+static void askAhead(const TileContext &c, Num panel, Num group, Num groups) {
+  int64_t words = c.layout.headWords * c.layout.panel;
+  prefetchShare(c.keys + (panel + 1) * words, words / c.layout.lanes, group,
+                groups);
+  if (!c.inPlace.hold)
+    return;
+  Num step = c.inPlace.rows.stride(2);
+  c.e.when(c.inPlace.hold, [&] {
+    Pointer rows = c.inPlace.first(c.place.sequence, c.place.group);
+    prefetchRows(rows + panel * c.layout.panel * step, c.layout.panel, step,
+                 c.layout.value / c.layout.lanes, group, groups);
+  });
 }
 
 void emitScores(const TileContext &c, Num groups, Num tile, Num from, Num to,
-                const TileVerdict &verdict) {
+                const TileVerdict &verdict, Num asks) {
   Emitter &e = c.e;
   int64_t width = c.layout.panel;
   Num firstPanel = from / width, endPanel = ceilDiv(to, width);
@@ -372,9 +390,11 @@ void emitScores(const TileContext &c, Num groups, Num tile, Num from, Num to,
       Pointer limits = c.tileFirst(group);
       Num last = limits.load(1);
       Num inside = (limits.load(0) < end) & (last > begin);
+      if (c.lanes() == 16)
+        e.when(asks, [&] { askAhead(c, panel, group, groups); });
       e.when(inside, [&] {
-        emitVectors(c, ceilDiv(last - begin, c.lanes()), 1,
-                    [&](int64_t vectors) {
+        emitVectors(c, ceilDiv(last - begin, c.lanes()),
+                    c.target().vectorTile / 2, [&](int64_t vectors) {
                       Num partial;
                       if (vectors == c.target().vectorTile)
                         partial = isPartial(c, group, begin, end, verdict.all);

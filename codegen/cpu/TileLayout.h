@@ -5,6 +5,7 @@
 
 #include "codegen/cpu/Contents.h"
 #include "codegen/cpu/Forms.h"
+#include "codegen/cpu/InPlaceValues.h"
 #include "codegen/cpu/Ranges.h"
 
 namespace torsor {
@@ -109,6 +110,7 @@ struct TileContext {
   // Workspace of the group.
   Pointer keys, values, keyIndices, tileBounds, tileAnchors;
   Pointer anchoredQueries, branchScores;
+  InPlaceValues inPlace;
   llvm::SmallVector<Pointer> columnSlots;
   /// With slots by head, those of a head lie so many behind those of the one
   /// before it; `slotsByRow`: those of each row.

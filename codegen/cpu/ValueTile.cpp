@@ -107,10 +107,19 @@ void emitOutputs(const TileContext &c, Num groups, Num tile) {
     e.loop(0, e.index(panels.count), 1, [&](Num panel) {
       int64_t width = panels.vectors * lanes;
       Num column = panel * width + panels.first * lanes;
+      int64_t word = layout.keysPerWord();
+      Num stride = e.index(width);
+      Pointer values = c.values + (column * c.padded + tile * width) / word;
+      if (c.inPlace.hold) {
+        Pointer rows = c.inPlace.first(c.place.sequence, c.place.group);
+        Num step = c.inPlace.rows.stride(2);
+        stride = select(c.inPlace.hold, step, stride);
+        rows = rows + (tile * step + column);
+        values.base = select(c.inPlace.hold, rows.base, values.base);
+      }
       e.loop(0, groups, 1, [&](Num group) {
         Num begin = c.tileFirst(group).load(0) - tile;
         Num end = c.tileFirst(group).load(1) - tile;
-        int64_t word = layout.keysPerWord();
         Num row = group * layout.rowTile;
         e.when(begin < end, [&] {
           emitValueTile(
@@ -120,8 +129,8 @@ void emitOutputs(const TileContext &c, Num groups, Num tile) {
                .pairs = layout.pairs,
                .weights = c.scores + row * layout.keys,
                .weightStride = layout.keys,
-               .values = c.values + (column * c.padded + tile * width) / word,
-               .valueStride = width,
+               .values = values,
+               .valueStride = stride,
                .outputs = c.outputs + (row * layout.valueWidth() + column),
                .outputStride = layout.valueWidth(),
                .alphas = c.alphas + row},

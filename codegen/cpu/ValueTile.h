@@ -17,7 +17,7 @@ struct ValueTile {
   int64_t weightStride;
   /// First column of key n: values[n * valueStride].
   Pointer values;
-  int64_t valueStride;
+  Num valueStride;
   /// outputs[r * outputStride], alphas[r].
   Pointer outputs;
   int64_t outputStride;

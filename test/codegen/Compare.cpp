@@ -36,7 +36,15 @@ Arrays compare(const Loaded &code, torsor_op op, const NaiveScheme &naive,
   call.add(sequence);
   call.tensor(TORSOR_AT_Q) = a.q.view();
   call.tensor(TORSOR_AT_K) = a.k.view();
-  call.tensor(TORSOR_AT_V) = a.v.view();
+  torsor_tensor v = a.v.view();
+  Memory shifted(size_t(shape.groups * shape.keys * naive.value + 16) * 4);
+  if (shape.valueShift >= 0) {
+    auto *to = static_cast<float *>(shifted.data()) + shape.valueShift;
+    std::copy_n(static_cast<const float *>(v.data),
+                shape.groups * shape.keys * naive.value, to);
+    v.data = to;
+  }
+  call.tensor(TORSOR_AT_V) = v;
   call.tensor(TORSOR_AT_O) = a.o.view();
   call.tensor(TORSOR_AT_LSE) =
       torsor_array(a.lse.data(), TORSOR_F32, 1, shape.heads, shape.queries);

@@ -17,6 +17,7 @@ struct Shape {
   int64_t queryIndex = -1, keyIndex = 0; // -1: the last of the keys
   bool tokenMajor = false;
   int pieces = 1;
+  int64_t valueShift = -1; // f32 of v from a cache line; -1: anywhere
 };
 
 /// What a test may do to the arrays before the call.

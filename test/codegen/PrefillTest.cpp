@@ -36,6 +36,32 @@ TEST(Prefill, Full) {
           {.heads = 2, .groups = 2, .queries = 50, .keys = 333});
 }
 
+/// Rows of v in whole cache lines are read where they lie, others are packed.
+TEST(Prefill, ValuesInPlace) {
+  for (auto [target, value] :
+       {std::pair("x86-64-v3", 16), std::pair("x86-64-v3", 64),
+        std::pair("x86-64-v4/emulated", 128)}) {
+    Rope r = rope(64, value, 32);
+    Loaded code(r.text.module(), *torsor::findTarget(target));
+    for (bool tokenMajor : {false, true}) {
+      Shape shape = {.heads = 4,
+                     .groups = 2,
+                     .queries = 70,
+                     .keys = 300,
+                     .tokenMajor = tokenMajor,
+                     .pieces = 2,
+                     .valueShift = 0};
+      Array inPlace = compare(code, TORSOR_PREFILL, r.naive, shape).o;
+      shape.valueShift = 3;
+      Array packed = compare(code, TORSOR_PREFILL, r.naive, shape).o;
+      for (int64_t h = 0; h < shape.heads; ++h)
+        for (int64_t i = 0; i < shape.queries; ++i)
+          for (int64_t d = 0; d < value; ++d)
+            ASSERT_EQ(inPlace.get(0, h, i, d), packed.get(0, h, i, d));
+    }
+  }
+}
+
 TEST(Prefill, NoKeys) {
   Rope r = rope(16, 16, 8);
   Loaded code(r.text.module());
