@@ -83,8 +83,12 @@ void DecodeChunk::emitDots(Num firstRow, int64_t rowCount, Num block,
   Pointer queries = c.queries + firstRow * at.queryWidth;
   Num zero = e.constant(e.vec(lanes, e.f32), 0.0);
   e.loop(0, e.index(lanes), keys, [&](Num n) {
-    e.when((firstRow == 0) & split.asks,
-           [&] { emitAsk(block + n, keys, false, e.index(0), 1); });
+    // In two pieces: the fewer lines at once, the less one waits to be asked.
+    Num asks = (firstRow == 0) & split.asks;
+    auto ask = [&](int64_t piece) {
+      e.when(asks, [&] { emitAsk(block + n, keys, false, e.index(piece), 2); });
+    };
+    ask(0);
     SmallVector<Pointer> rows;
     for (int64_t k = 0; k < keys; ++k)
       rows.push_back(keyRows.row(block + n + k));
@@ -115,6 +119,7 @@ void DecodeChunk::emitDots(Num firstRow, int64_t rowCount, Num block,
                         add(d + u * lanes, loaded[u], next);
                       return next;
                     });
+    ask(1);
     if (whole < head) {
       Nums tails;
       for (const Pointer &row : rows)
@@ -125,12 +130,12 @@ void DecodeChunk::emitDots(Num firstRow, int64_t rowCount, Num block,
       for (int64_t k = 0; k < keys; ++k)
         sums.store((n + (k + r * lanes)) * lanes, totals[r * keys + k]);
   });
-  for (int64_t r = 0; r < rowCount; ++r) {
+  e.loop(0, e.index(rowCount), 1, [&](Num r) {
     Nums vectors;
     for (int64_t n = 0; n < lanes; ++n)
       vectors.push_back(sums.load((r * lanes + n) * lanes, lanes));
     c.scores.store((firstRow + r) * decodeChunk + block, sumAcross(e, vectors));
-  }
+  });
 }
 
 void DecodeChunk::emitProducts(const KeyRows &keys) const {

@@ -82,21 +82,25 @@ void DecodeChunk::emitSums(bool onlySeen) const {
   int64_t whole = (c.layout.value / lanes) / vectors;
   int64_t left = c.layout.valueVectors - whole * vectors;
   int64_t pieces = whole + (left ? 1 : 0);
-  auto ask = [&](Num key, Num piece) {
-    if (!onlySeen)
-      e.when(split.asks, [&] { emitAsk(key, keys, true, piece, pieces); });
+  auto emitTile = [&](Num key, Num piece, Num column, int64_t count,
+                      int64_t end) {
+    auto ask = [&](int64_t half) {
+      if (!onlySeen)
+        e.when(split.asks,
+               [&] { emitAsk(key, keys, true, piece * 2 + half, 2 * pieces); });
+    };
+    ask(0);
+    emitValueTile(key, column, count, end, onlySeen);
+    ask(1);
   };
   // Keys behind the last weigh 0.
   e.loop(0, count, keys, [&](Num key) {
     e.loop(0, e.index(whole), 1, [&](Num piece) {
-      ask(key, piece);
-      emitValueTile(key, piece * (vectors * lanes), vectors, 0, onlySeen);
+      emitTile(key, piece, piece * (vectors * lanes), vectors, 0);
     });
-    if (left) {
-      ask(key, e.index(whole));
-      emitValueTile(key, e.index(whole * vectors * lanes), left, tail,
-                    onlySeen);
-    }
+    if (left)
+      emitTile(key, e.index(whole), e.index(whole * vectors * lanes), left,
+               tail);
   });
 }
 
