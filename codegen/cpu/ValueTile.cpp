@@ -15,6 +15,8 @@ static Nums product(const ValueTile &t, Num begin, Num end, ArrayRef<Num> start,
   return e.loop(
       begin, end, 1, start, [&](Num key, ArrayRef<Num> carried) -> Nums {
         Nums sums(carried), loaded;
+        if (t.request && !onlySeen)
+          t.request->emit(key);
         for (int64_t v = 0; v < t.vectors; ++v)
           loaded.push_back(
               t.values.load(key * t.valueStride + v * t.lanes, t.lanes));
@@ -99,6 +101,35 @@ void emitValueTile(const ValueTile &t, Num begin, Num end) {
                       sums[r * t.vectors + v]);
 }
 
+/// What row group `group` of `groups` asks for while it runs over a panel of
+/// values: the first half of the groups for keys of the next tile, the others
+/// for its values in this panel. Both come from the third cache.
+static SteadyRequest requestNext(const TileContext &c, const ValueTile &t,
+                                 Num column, Num tile, Num group, Num groups) {
+  Emitter &e = c.e;
+  const TileLayout &layout = c.layout;
+  int64_t width = t.vectors * t.lanes, rowBytes = width * 4;
+  int64_t turns = layout.keys / layout.keysPerWord();
+  int64_t keyBytes = layout.keys * layout.headWords * 4;
+  Num half = max((groups + 1) / 2, 1);
+  Num forKeys = group < half;
+  Num before = select(forKeys, group, group - half);
+  // A panel's share of the keys is that of its columns.
+  int64_t keyLines = keyBytes * width / layout.valueWidth() / 64;
+  Num each = select(forKeys, e.index(keyLines * 65536 / turns),
+                    e.index(rowBytes / 64 * 65536)) /
+             half;
+  Pointer keys = c.keyForm(0)
+                     .bytes((tile / layout.keys + 1) * keyBytes)
+                     .bytes(column * (keyBytes / layout.valueWidth()));
+  Pointer values = t.values + t.valueStride * turns;
+  return {.from = e.at(select(forKeys, keys.base, values.base), e.f32),
+          .lines = rowBytes / 64,
+          .step = select(forKeys, e.index(rowBytes), t.valueStride * 4),
+          .first = before * turns * each,
+          .each = each};
+}
+
 void emitOutputs(const TileContext &c, Num groups, Num tile) {
   Emitter &e = c.e;
   const TileLayout &layout = c.layout;
@@ -109,33 +140,39 @@ void emitOutputs(const TileContext &c, Num groups, Num tile) {
       Num column = panel * width + panels.first * lanes;
       int64_t word = layout.keysPerWord();
       Num stride = e.index(width);
-      Pointer values = c.values + (column * c.padded + tile * width) / word;
+      Pointer first = c.values + (column * c.padded + tile * width) / word;
       if (c.inPlace.hold) {
         Pointer rows = c.inPlace.first(c.place.sequence, c.place.group);
         Num step = c.inPlace.rows.stride(2);
         stride = select(c.inPlace.hold, step, stride);
         rows = rows + (tile * step + column);
-        values.base = select(c.inPlace.hold, rows.base, values.base);
+        first.base = select(c.inPlace.hold, rows.base, first.base);
       }
       e.loop(0, groups, 1, [&](Num group) {
         Num begin = c.tileFirst(group).load(0) - tile;
         Num end = c.tileFirst(group).load(1) - tile;
         Num row = group * layout.rowTile;
         e.when(begin < end, [&] {
-          emitValueTile(
-              {.lanes = lanes,
-               .rows = layout.rowTile,
-               .vectors = panels.vectors,
-               .pairs = layout.pairs,
-               .weights = c.scores + row * layout.keys,
-               .weightStride = layout.keys,
-               .values = values,
-               .valueStride = stride,
-               .outputs = c.outputs + (row * layout.valueWidth() + column),
-               .outputStride = layout.valueWidth(),
-               .alphas = c.alphas + row},
-              // A hidden neighbour within a word has the weight 0.
-              begin / word, ceilDiv(end, word));
+          ValueTile values = {.lanes = lanes,
+                              .rows = layout.rowTile,
+                              .vectors = panels.vectors,
+                              .pairs = layout.pairs,
+                              .weights = c.scores + row * layout.keys,
+                              .weightStride = layout.keys,
+                              .values = first,
+                              .valueStride = stride,
+                              .outputs = c.outputs +
+                                         (row * layout.valueWidth() + column),
+                              .outputStride = layout.valueWidth(),
+                              .alphas = c.alphas + row};
+          SteadyRequest request;
+          if (lanes == 16) {
+            request = requestNext(c, values, column, tile, group, groups);
+            values.request = &request;
+          }
+          emitValueTile(values,
+                        // A hidden neighbour within a word has the weight 0.
+                        begin / word, ceilDiv(end, word));
         });
       });
     });
