@@ -7,16 +7,15 @@
 
 namespace torsor {
 
+struct TileContext;
+
 /// Asks for the 64 bytes at `address`, which may be nobody's, into the first
 /// cache or only into the second.
 void prefetch(Pointer address, bool intoFirst = true);
 
-/// Asks for share `part` of `parts` of the lines that begin at `from`.
-void prefetchShare(Pointer from, int64_t lines, Num part, Num parts);
-
-/// The same of `rows` rows that lie `step` elements apart, `lines` lines each.
-void prefetchRows(Pointer from, int64_t rows, Num step, int64_t lines, Num part,
-                  Num parts);
+/// Asks for a row group's share of the packed keys of the next panel, and of
+/// the values of this one where they are read in place.
+void prefetchPanel(const TileContext &c, Num panel, Num group, Num groups);
 
 /// Lines that are asked for into the second cache while a loop runs, some in
 /// each turn: a burst would take the buffers that the loop's own loads need.

@@ -361,22 +361,6 @@ static void emitVectors(const TileContext &c, Num needed, int64_t vectors,
       [&] { emitVectors(c, needed, 2 * vectors, tile); });
 }
 
-/// Asks for a group's share of the keys of the next panel, and of the values of
-/// this one where they are read in place.
-static void askAhead(const TileContext &c, Num panel, Num group, Num groups) {
-  int64_t words = c.layout.headWords * c.layout.panel;
-  prefetchShare(c.keys + (panel + 1) * words, words / c.layout.lanes, group,
-                groups);
-  if (!c.inPlace.hold)
-    return;
-  Num step = c.inPlace.rows.stride(2);
-  c.e.when(c.inPlace.hold, [&] {
-    Pointer rows = c.inPlace.first(c.place.sequence, c.place.group);
-    prefetchRows(rows + panel * c.layout.panel * step, c.layout.panel, step,
-                 c.layout.value / c.layout.lanes, group, groups);
-  });
-}
-
 void emitScores(const TileContext &c, Num groups, Num tile, Num from, Num to,
                 const TileVerdict &verdict, Num asks) {
   Emitter &e = c.e;
@@ -391,7 +375,7 @@ void emitScores(const TileContext &c, Num groups, Num tile, Num from, Num to,
       Num last = limits.load(1);
       Num inside = (limits.load(0) < end) & (last > begin);
       if (c.lanes() == 16)
-        e.when(asks, [&] { askAhead(c, panel, group, groups); });
+        e.when(asks, [&] { prefetchPanel(c, panel, group, groups); });
       e.when(inside, [&] {
         emitVectors(c, ceilDiv(last - begin, c.lanes()),
                     c.target().vectorTile / 2, [&](int64_t vectors) {
