@@ -79,8 +79,9 @@ static std::string describeMask(const ImportedScheme &scheme) {
 
 static std::string describeScheme(const ImportedScheme &scheme) {
   std::string text =
-      fmt::format("scheme {} ({}): head {}, value {}\n", scheme.name,
-                  scheme.kind, scheme.head, scheme.value);
+      fmt::format("scheme {} ({}): head {}, value {}{}\n", scheme.name,
+                  scheme.kind, scheme.head, scheme.value,
+                  scheme.valueInKey ? ", the first lanes of the key" : "");
   text += describeRotation(scheme);
   text += fmt::format("  scale {:.17g}", scheme.scale);
   if (scheme.queryGain)

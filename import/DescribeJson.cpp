@@ -13,6 +13,7 @@ static OrderedJson describeLayer(const ImportedScheme &scheme) {
   out["kind"] = scheme.kind;
   out["head"] = scheme.head;
   out["value"] = scheme.value;
+  out["value_in_key"] = scheme.valueInKey;
   const std::optional<Rotation> &r = scheme.rotation;
   out["frequencies"] = r ? computeFrequencies(*r) : std::vector<double>();
   out["gain_q"] = r ? r->gain : 1.0;

@@ -209,6 +209,12 @@ static void readModel(Reader &config, const Json &root,
        {readRotaryDecoder, readLatent, readAdditive, readAbsolute, readEncoder})
     if (read(family, builder))
       break;
+  const std::vector<std::string> latent = listLatent();
+  if (options.absorbed &&
+      std::find(latent.begin(), latent.end(), family) == latent.end())
+    messages.error(fmt::format("--absorbed: the family '{}' has no latent "
+                               "keys; those that have are {}",
+                               family, fmt::join(latent, " ")));
   if (config.wasRead("rope_parameters"))
     builder.rope.finish();
   checkGroups(config, messages);

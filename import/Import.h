@@ -21,6 +21,9 @@ struct ImportOptions {
   bool documents = false;
   /// The calls bring pictures whose tokens see each other: an input `image`.
   bool images = false;
+  /// Latent attention over the latents themselves, up-projections folded into
+  /// q and the output: for decoding.
+  bool absorbed = false;
   /// Tokens each way of relative tables that the config does not limit.
   int64_t reach = 512;
 };

@@ -15,7 +15,7 @@ struct LatentFamily {
   std::string_view type;
   double base = 10'000;
   PairLayout layout = PairLayout::Adjacent;
-  int64_t plain = 128, turning = 64, value = 128;
+  int64_t plain = 128, turning = 64, value = 128, rank = 512;
   /// A second scorer picks the keys of each query.
   bool indexer = false;
 };
@@ -31,8 +31,12 @@ private:
   ModelBuilder &builder;
   Reader &config;
   int64_t layers = 0, heads = 0, width = 0;
+  /// Of the latent that keys and values are projected up from.
+  int64_t rank = 0;
 
+  int64_t readTurningLanes(int64_t plain);
   ImportedScheme makeScheme();
+  void setLatentScale(ImportedScheme &scheme, int64_t head);
   ImportedScheme makeKimiDelta(Reader &linear);
   void readKimi();
   ImportedScheme makeIndexer(const ImportedScheme &main);
@@ -57,12 +61,12 @@ static const LatentFamily latentFamilies[] = {
      .layout = PairLayout::Split,
      .plain = 64,
      .turning = 32,
-     .value = 64},
+     .value = 64,
+     .rank = 256},
 };
 
-ImportedScheme LatentReader::makeScheme() {
-  int64_t plain =
-      config.readInt({"qk_nope_head_dim"}, 0, 1024).value_or(family.plain);
+/// Checks the widths that a config states beside those of the two parts.
+int64_t LatentReader::readTurningLanes(int64_t plain) {
   int64_t turning =
       config.readInt({"qk_rope_head_dim"}, 0, 1024).value_or(family.turning);
   auto whole = config.readInt({"qk_head_dim"}, 1, 1024);
@@ -80,45 +84,83 @@ ImportedScheme LatentReader::makeScheme() {
     messages.error(fmt::format("{} is neither 'qk_rope_head_dim' = {} nor the "
                                "width of q and k, {}; remove it",
                                config.quote("head_dim"), turning, sum));
-  ImportedScheme scheme = builder.makeScheme(std::clamp<int64_t>(sum, 1, 1024));
+  if (builder.options.absorbed && rank + turning > 1024)
+    messages.error(fmt::format(
+        "{} and {} rotary lanes are a head of {}, but a head has at most 1024 "
+        "lanes; leave --absorbed out",
+        config.quote("kv_lora_rank"), turning, rank + turning));
+  return turning;
+}
+
+/// The scale counts the lanes of a head after up-projection, whatever is
+/// compiled, with YaRN's gain on all of them.
+void LatentReader::setLatentScale(ImportedScheme &scheme, int64_t head) {
+  bool absorbed = builder.options.absorbed;
+  std::string root = absorbed ? fmt::format("sqrt({})", head) : "sqrt(D)";
+  double plain = 1 / std::sqrt(static_cast<double>(head));
+  if (absorbed)
+    builder.setScale(scheme, plain, "1 / " + root,
+                     "of a head's lanes after up-projection");
+  if (!scheme.rotation || scheme.rotation->rule != RopeRule::Yarn ||
+      scheme.rotation->allLanes <= 0)
+    return;
+  const Rotation &rotation = *scheme.rotation;
+  double gain = rotation.factor <= 1
+                    ? 1
+                    : 0.1 * rotation.allLanes * std::log(rotation.factor) + 1;
+  std::string weight =
+      rotation.allLanes == 1
+          ? ""
+          : fmt::format(", weight = {}", writeReal(rotation.allLanes));
+  builder.setScale(scheme, gain * gain * plain,
+                   fmt::format("yarn_gain({}{}) ^ 2 / {}",
+                               writeReal(rotation.factor), weight, root),
+                   "mscale_all_dim: its gain, squared, on every lane");
+}
+
+ImportedScheme LatentReader::makeScheme() {
+  int64_t plain =
+      config.readInt({"qk_nope_head_dim"}, 0, 1024).value_or(family.plain);
+  rank = config.readInt({"kv_lora_rank"}, 1, 1 << 16).value_or(family.rank);
+  int64_t turning = readTurningLanes(plain);
+  int64_t value =
+      config.readInt({"v_head_dim"}, 1, 1024).value_or(family.value);
+  bool absorbed = builder.options.absorbed;
+  int64_t still = absorbed ? rank : plain;
+  ImportedScheme scheme =
+      builder.makeScheme(std::clamp<int64_t>(still + turning, 1, 1024));
   scheme.name = "latent_attention";
-  scheme.value = config.readInt({"v_head_dim"}, 1, 1024).value_or(family.value);
-  scheme.docs = {fmt::format(
-      "After up-projection: {} lanes without position, then {} that turn, one "
-      "rotary key for all heads.",
-      plain, turning)};
+  scheme.value = absorbed ? std::min<int64_t>(rank, 1024) : value;
+  scheme.valueInKey = absorbed;
+  scheme.docs = {
+      absorbed
+          ? fmt::format("Absorbed: the key is the latent of {} lanes, then {} "
+                        "rotary lanes, one for all heads; the value is the "
+                        "latent.",
+                        rank, turning)
+          : fmt::format("After up-projection: {} lanes without position, then "
+                        "{} that turn, one rotary key for all heads.",
+                        plain, turning)};
   PairLayout layout = family.layout;
   if (auto interleaved = config.readFlag({"rope_interleave"}))
     layout = *interleaved ? PairLayout::Adjacent : PairLayout::Split;
   if (config.readFlag({"mla_use_nope"}).value_or(false)) {
-    scheme.docs = {"No position: the rotary lanes exist, but never turn."};
+    scheme.docs.emplace_back(
+        "No position: the rotary lanes exist, but never turn.");
     config.skip({"rope_theta", "rope_parameters", "rope_scaling"});
-    return scheme;
+  } else {
+    RopeRequest request;
+    request.lanes = turning;
+    request.layout = layout;
+    request.base = family.base;
+    request.gain = builder.options.gain;
+    scheme.rotation = builder.rope.resolve(request);
   }
-  RopeRequest request;
-  request.lanes = turning;
-  request.layout = layout;
-  request.base = family.base;
-  request.gain = builder.options.gain;
-  scheme.rotation = builder.rope.resolve(request);
-  if (!scheme.rotation)
-    return scheme;
-  scheme.before = plain;
-  scheme.after = turning - scheme.rotation->width;
-  const Rotation &rotation = *scheme.rotation;
-  if (rotation.rule == RopeRule::Yarn && rotation.allLanes > 0) {
-    double gain = rotation.factor <= 1
-                      ? 1
-                      : 0.1 * rotation.allLanes * std::log(rotation.factor) + 1;
-    std::string weight =
-        rotation.allLanes == 1
-            ? ""
-            : fmt::format(", weight = {}", writeReal(rotation.allLanes));
-    builder.setScale(scheme, gain * gain * scheme.scale,
-                     fmt::format("yarn_gain({}{}) ^ 2 / sqrt(D)",
-                                 writeReal(rotation.factor), weight),
-                     "mscale_all_dim: its gain, squared, on every lane");
+  if (scheme.rotation) {
+    scheme.before = still;
+    scheme.after = turning - scheme.rotation->width;
   }
+  setLatentScale(scheme, std::max<int64_t>(plain + turning, 1));
   return scheme;
 }
 
@@ -235,11 +277,18 @@ void LatentReader::run() {
             static_cast<size_t>(std::max<int64_t>(layers, 1)), uses),
         layers == 0);
   }
-  builder.messages.note(
-      "keys and values are those after up-projection; for decoding from the "
-      "latent cache, fold the up-projections into q and the output, write "
-      "zero(kv_lora_rank) in place of the lanes at rest, and 'value key[0 .. "
-      "kv_lora_rank - 1]'");
+  if (builder.options.absorbed)
+    builder.messages.note(fmt::format(
+        "absorbed: of each head, q is W_UK^T q_nope, then q_rope; there is one "
+        "key head, the latent (behind its norm), then the rotary key; the "
+        "output of a head is a latent, which W_UV takes to the values. "
+        "'kv_b_proj' [heads, qk_nope_head_dim + v_head_dim, {}] holds W_UK, "
+        "then W_UV, of each head",
+        rank));
+  else
+    builder.messages.note(
+        "keys and values are those after up-projection; for decoding over a "
+        "cache of latents, import once more with --absorbed");
 }
 
 bool torsor::readLatent(const std::string &type, ModelBuilder &builder) {

@@ -92,6 +92,8 @@ struct ImportedScheme {
   std::vector<std::string> docs;
 
   int64_t head = 0, value = 0;
+  /// The value is the first lanes of the key.
+  bool valueInKey = false;
   std::optional<Rotation> rotation;
   /// Lanes at rest before and behind the rotated ones.
   int64_t before = 0, after = 0;

@@ -176,7 +176,9 @@ std::string torsor::writeClauses(const ImportedScheme &scheme) {
   std::string out, action = writeAction(scheme);
   if (action.empty())
     write(out, "head", writeInt(scheme.head), "");
-  if (scheme.value != scheme.head)
+  if (scheme.valueInKey)
+    write(out, "value", fmt::format("key[0 .. {}]", scheme.value - 1), "");
+  else if (scheme.value != scheme.head)
     write(out, "value", writeInt(scheme.value), "");
   if (scheme.rotation && !scheme.rotation->sections.empty())
     write(out, "clock", "time, row, col", "");

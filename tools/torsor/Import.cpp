@@ -110,6 +110,10 @@ void torsor::addImportCommand(CLI::App &app) {
   command->add_flag("--images", state->options.images,
                     "Calls bring pictures whose tokens see each other: adds an "
                     "input 'image', 0 for text");
+  command->add_flag("--absorbed", state->options.absorbed,
+                    "Latent attention (MLA) over the latents themselves, for "
+                    "decoding: up-projections are folded into q and the "
+                    "output");
   command
       ->add_option("--reach", state->options.reach,
                    "Tokens each way of relative tables that the config does "
