@@ -66,6 +66,7 @@ void buildKernelPipeline(OpPassManager &manager, const KernelOptions &options) {
   form.value = options.value;
   form.f32Reference = options.f32Reference;
   manager.addPass(createCheckLegality());
+  manager.addPass(createSplitEncoding());
   manager.addPass(createNormalizeAction());
   manager.addPass(createRaiseUnipotent());
   manager.addPass(createFormKernels(form));

@@ -25,6 +25,16 @@ def AnnotateVariesBy : Pass<"torsor-annotate-varies-by", "::mlir::ModuleOp"> {
   }];
 }
 
+def SplitEncoding : Pass<"torsor-split-encoding", "::mlir::ModuleOp"> {
+  let summary = "Make an encoding beside attention a scheme of its own";
+  let description = [{
+    A scheme `x` that attends and also adds to embeddings becomes `x` without
+    its clause `embed` and `x_embed` with it alone, each with the declarations
+    that it reads: the two are called at different times, on other tensors.
+    Stacks go on naming `x`.
+  }];
+}
+
 def NormalizeAction : Pass<"torsor-normalize-action", "::mlir::ModuleOp"> {
   let summary = "Bring actions to a direct sum of primitive blocks";
   let description = [{

@@ -104,8 +104,8 @@ LogicalResult refuse(Operation &op) {
       .Case([&](EmbedOp) -> LogicalResult {
         if (encodingOf(cast<SchemeOp>(op.getParentOp())))
           return success();
-        return noKernel(loc, "an additive encoding beside attention; write it "
-                             "as a scheme of its own");
+        return noKernel(loc, "an additive encoding beside attention; "
+                             "torsor-split-encoding takes the two apart");
       })
       .Case([&](ReadoutOp readout) -> LogicalResult {
         if (readout.getKind() != ReadoutKind::Delta)

@@ -4,6 +4,7 @@
 #include "frontend/Canonical.h"
 #include "frontend/Emit.h"
 #include "frontend/MlirDiagnostics.h"
+#include "passes/SplitEncoding.h"
 #include "runtime/jit/CompilationState.h"
 #include "runtime/jit/Explain.h"
 
@@ -196,6 +197,7 @@ mlir::ModuleOp Compilation::emitSchemes() {
   state->schemes = std::move(module);
   if (observer)
     observer("scheme", printOperation(*state->schemes));
+  splitEncodings(*state->schemes);
   return *state->schemes;
 }
 
@@ -326,18 +328,28 @@ bool Compilation::keepOperations(mlir::ModuleOp module) {
   if (has(TORSOR_REBASE) &&
       !runStep("choosing operations", false, [&] { return canMove(module); }))
     return false;
+  bool any = false;
+  std::string offered;
   module.walk([&](InterfaceOp interface) {
     llvm::SmallVector<mlir::NamedAttribute> kept;
     for (mlir::NamedAttribute entry : interface.getOperations()) {
       bool keep = true;
       for (unsigned op = TORSOR_PREFILL; op < TORSOR_STEP; ++op)
-        if (entry.getName() == getOperationName(op))
+        if (entry.getName() == getOperationName(op)) {
           keep = has(op);
+          any |= keep;
+          offered += " " + entry.getName().str();
+        }
       if (keep)
         kept.push_back(entry);
     }
     interface.setOperationsAttr(
         mlir::DictionaryAttr::get(module.getContext(), kept));
   });
-  return true;
+  if (!any)
+    diagnostics.error({}, "kernel",
+                      "no scheme here has an operation that is asked for; "
+                      "there are:" +
+                          offered);
+  return any;
 }

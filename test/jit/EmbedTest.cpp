@@ -13,7 +13,8 @@ namespace {
 class Encoding {
 public:
   explicit Encoding(const std::string &source, torsor_dtype dtype = TORSOR_F32,
-                    std::vector<float> *table = nullptr, int64_t rows = 0) {
+                    std::vector<float> *table = nullptr, int64_t rows = 0,
+                    const char *name = "x") {
     compiler = makeCompiler();
     torsor_compile_options options = {};
     options.size = sizeof options;
@@ -22,7 +23,9 @@ public:
     EXPECT_EQ(compiled.status, TORSOR_OK) << compiled.error;
     if (compiled.status)
       return;
-    EXPECT_EQ(torsor_library_at(compiled.library.get(), 0, &scheme), TORSOR_OK);
+    EXPECT_EQ(torsor_library_find(compiled.library.get(), name, dtype, &scheme),
+              TORSOR_OK)
+        << torsor_error();
     torsor_binding binding = {};
     binding.name = "table";
     if (table) {
@@ -217,6 +220,40 @@ TEST(Embed, ThePastOfATableIsRefused) {
   EXPECT_NEAR(o[2], before(2) + table[15 * 21 + 2], 3e-7);
   step.key_length = 17;
   EXPECT_EQ(encoding.add(one, nullptr, &step), TORSOR_VALUE);
+}
+
+// GPT-2 in one scheme: its table is added by one kernel, its attention is
+// another's, and neither takes what the other reads.
+TEST(Embed, BesideAttentionItIsASchemeOfItsOwn) {
+  std::string both = "scheme x { head 8 clock pos in 0 .. 15 param table: "
+                     "f32[16, 21] param level: f32[H] embed table[t] sink "
+                     "level[h] mask causal }";
+  std::vector<float> table = makeTable();
+  Encoding encoding(both, TORSOR_F32, &table, 16, "x_embed");
+  std::vector<float> o = embeddings(16 * 21);
+  ASSERT_EQ(encoding.add(torsor_dense(o.data(), TORSOR_F32, 1, 1, 16, 21)),
+            TORSOR_OK)
+      << torsor_error();
+  expectAdded(o, 21, 0, [](int64_t t, int64_t c) {
+    return double(std::sin(float(t * 21 + c)));
+  });
+  std::vector<float> long_ = embeddings(17 * 21);
+  EXPECT_EQ(encoding.add(torsor_dense(long_.data(), TORSOR_F32, 1, 1, 17, 21)),
+            TORSOR_VALUE);
+  Compiler compiler = makeCompiler();
+  Compiled compiled = compileText(compiler.get(), "torsor 1\n" + both);
+  ASSERT_EQ(compiled.status, TORSOR_OK) << compiled.error;
+  torsor_scheme *scheme = nullptr;
+  ASSERT_EQ(
+      torsor_library_find(compiled.library.get(), "x", TORSOR_F32, &scheme),
+      TORSOR_OK);
+  torsor_scheme_info info = {};
+  info.size = sizeof info;
+  EXPECT_EQ(torsor_scheme_describe(scheme, &info), TORSOR_OK);
+  EXPECT_FALSE(info.ops >> TORSOR_EMBED & 1);
+  EXPECT_TRUE(info.ops >> TORSOR_PREFILL & 1);
+  EXPECT_EQ(info.arguments, 1); // 'level'
+  torsor_scheme_destroy(scheme);
 }
 
 TEST(Embed, WrongCallsAreRefused) {
