@@ -57,7 +57,7 @@ llvm::StringRef torsor::getHabitHint(llvm::StringRef name) {
   return llvm::StringSwitch<llvm::StringRef>(name)
       .Cases({"True", "TRUE"}, "write 'true'")
       .Cases({"False", "FALSE"}, "write 'false'")
-      .Cases({"None", "null", "nil", "nullptr", "undefined"},
+      .Cases({"None", "none", "null", "nil", "nullptr", "undefined"},
              "every expression has a value; leave the clause out")
       .Case("lambda", "functions are defined with 'fn' and have names")
       .Cases({"range", "arange"},
@@ -72,8 +72,10 @@ llvm::StringRef torsor::getHabitHint(llvm::StringRef name) {
              "the number of query heads is 'H'")
       .Cases({"num_kv_heads", "num_key_value_heads", "n_kv_heads", "kv_heads"},
              "the number of key heads is 'G'")
-      .Cases({"head_dim", "d_head", "head_size", "hidden_size", "dim"},
+      .Cases({"head_dim", "d_head", "head_size", "hidden_size", "dim", "d_k",
+              "d_qk"},
              "the head width is 'D', set by the clause 'head'")
+      .Cases({"d_v", "value_dim"}, "the width of values is 'V'")
       .Cases({"seq_len", "seqlen", "seq_length", "kv_len", "context_length"},
              "the number of tokens so far is 'N'")
       .Cases({"layer_idx", "layer_id", "layer_index"},
@@ -86,13 +88,36 @@ llvm::StringRef torsor::getHabitHint(llvm::StringRef name) {
              "the factor of the score is the clause 'scale'")
       .Cases({"sliding_window", "window_size"},
              "a window is the condition last(…) of the clause 'mask'")
-      .Cases({"where", "select"}, "a choice is written 'if c then a else b'")
+      .Cases({"where", "select", "when"},
+             "a choice is written 'if c then a else b'")
       .Cases({"distance", "dist", "rel_pos", "relative_position"},
              "the distance 's - t' is 'age'")
       .Cases({"ln"}, "the natural logarithm is 'log'")
       .Cases({"pow", "power"}, "a power is written x ^ y")
       .Cases({"round", "trunc"}, "write floor(x + 0.5)")
       .Cases({"float", "double"}, "a number becomes real where one is needed")
+      .Case("int", "an int is made of a real by floor(…)")
+      .Case("relu", "write max(x, 0)")
+      .Cases({"logsigmoid", "log_sigmoid"}, "write -softplus(-x)")
+      .Cases({"rsqrt", "inverse_sqrt"}, "write 1 / sqrt(x)")
+      .Cases({"sign", "sgn"}, "write (if x < 0 then -1 else 1)")
+      .Cases({"len", "length", "size"},
+             "a vector's length has the name that its type gives it: "
+             "'v: real[n]'")
+      .Cases({"cumsum", "prefix_sum", "scan"},
+             "a running sum is 'clock c = sum l <= j: …'")
+      .Cases({"matmul", "inner", "einsum"}, "a product of vectors is dot(u, v)")
+      .Cases({"concat", "cat", "stack_lanes"},
+             "actions side by side are written A + B")
+      .Cases({"half", "halves", "rotate_half", "neox"},
+             "lane p pairs with p + width/2 in split(…)")
+      .Cases({"interleaved", "interleave", "gptj", "pairs"},
+             "lanes 2p and 2p + 1 pair in adjacent(…)")
+      .Cases({"nope", "identity", "eye"}, "lanes without position are zero(n)")
+      .Case("softmax", "the readout is softmax; a term of the logit comes "
+                       "before it")
+      .Cases({"v", "values"}, "no term of the logit reads values; what is "
+                              "added to them is 'value_bias'")
       .Cases({"minimum", "fmin"}, "write min(x, y)")
       .Cases({"maximum", "fmax"}, "write max(x, y)")
       .Cases({"rotate", "rotary"}, "write rope(width, base = …)")
@@ -111,8 +136,16 @@ llvm::StringRef torsor::getClauseHint(llvm::StringRef word) {
       .Cases({"sliding_window", "window", "window_size", "last"},
              "write 'mask last(…)'")
       .Cases({"causal", "all", "chunk"}, "a condition follows the word 'mask'")
-      .Cases({"split", "adjacent", "decay", "gain", "zero"},
+      .Cases({"split", "adjacent", "decay", "gain", "zero", "turn", "jordan",
+              "plane", "basis"},
              "an action follows the word 'action'")
+      .Cases({"when", "unless"}, "a choice is written 'if c then a else b'")
+      .Case("xor", "'exactly one' is written 'a and not b or b and not a'")
+      .Cases({"layer", "layers"},
+             "layers stand in a stack: 'stack name { layers n  use … }'")
+      .Cases(
+          {"i32", "i64", "f16", "bf16", "f32", "f64", "int", "float", "real"},
+          "a type stands behind ':', as in 'clock time: f64'")
       .Cases({"alibi", "slope"},
              "write 'bias -alibi_slope(h, heads = H) * age'")
       .Cases({"logits_soft_cap", "logit_softcap", "soft_cap", "cap"},

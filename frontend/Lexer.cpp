@@ -47,7 +47,7 @@ llvm::StringRef getCharacterHint(llvm::StringRef character) {
     return "a number needs a digit before and after its point";
   if (character == "@")
     return "actions on the same lanes are written A * B, the product of "
-           "vectors dot(u, v)";
+           "vectors dot(u, v), an action's clock 'A at c'";
   if (character == "?")
     return "a choice is written 'if c then a else b'";
   if (character == "'" || character == "`")
@@ -184,8 +184,12 @@ void Lexer::lexName() {
   Token &token = add(TokenKind::Name, begin);
   if (isReserved(token.text))
     addError(token, "reserved",
-             fmt::format("'{}' is reserved for a later version of the language",
-                         token.text.str()));
+             fmt::format("'{}' is reserved for a later version of the "
+                         "language{}",
+                         token.text.str(),
+                         token.text == "where" ? "; a choice is written 'if c "
+                                                 "then a else b'"
+                                               : ""));
   else if (isKeyword(token.text))
     token.kind = TokenKind::Keyword;
 }
@@ -301,6 +305,9 @@ void Lexer::lexStray() {
   at += legal ? size : 1;
   llvm::StringRef character = text.slice(begin, at);
   llvm::StringRef hint = getCharacterHint(character);
+  if (character == "." && begin > 0 && isNameBody(text[begin - 1]) &&
+      !llvm::isDigit(text[begin - 1]) && isNameStart(peek(0)))
+    hint = "there are no methods; a function is called f(x)";
   bool repaired = character == "#" || character == "\xC2\xA0" ||
                   character == "\xEF\xBB\xBF";
   Token &token = add(TokenKind::Error, begin);

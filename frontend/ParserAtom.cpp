@@ -14,7 +14,7 @@ using namespace torsor;
 static llvm::StringRef getAfterHint(const Token &token) {
   if (token.is("="))
     return "equality is written '=='";
-  if (token.is("if"))
+  if (token.is("if") || token.is("then") || token.is("else"))
     return "a choice is written 'if c then a else b'";
   if (token.is("for"))
     return "a list is written [for p < n: …], a sum 'sum p < n: …'";
@@ -51,13 +51,26 @@ Expr *Parser::parsePostfix() {
   return value;
 }
 
+/// What a clause's word that stands as an operand was meant to be.
+static llvm::StringRef getOperandHint(llvm::StringRef word) {
+  if (word == "head")
+    return "; the head width is 'D'";
+  if (word == "value")
+    return "; the width of values is 'V'";
+  if (word == "let")
+    return "; in a function it stands before the '='";
+  return "";
+}
+
 /// args = arg { "," arg } [ "," ], behind its "(" and with its ")"
 bool Parser::parseArgs(llvm::ArrayRef<Argument> &args, SourceRange open) {
   llvm::SmallVector<Argument, 4> list;
   while (!at(")")) {
     Argument arg;
     uint32_t begin = peek().range.begin;
-    if (peek().kind == TokenKind::Name && peek(1).is("=")) {
+    bool isWord =
+        peek().kind == TokenKind::Name || peek().kind == TokenKind::Keyword;
+    if (isWord && peek(1).is("=")) {
       arg.label = {peek().text, peek().range};
       take();
       take();
@@ -107,10 +120,17 @@ Expr *Parser::failAtom() {
     fail(token.range, "paren",
          fmt::format("'{}' inside an expression needs parentheses around it",
                      word));
-  else if (token.kind == TokenKind::Keyword && isClauseWord(token.text))
+  else if (token.kind == TokenKind::Keyword && isClauseWord(token.text)) {
     fail(token.range, "syntax",
-         fmt::format("expected an expression before the clause '{}'", word));
-  else if (at("not"))
+         fmt::format("expected an expression before the clause '{}'{}", word,
+                     getOperandHint(token.text).str()));
+    // No clause goes on like that: the word was meant as an operand.
+    static constexpr llvm::StringRef operators[] = {
+        ")", "]", ",", "+", "*", "/", "^", "<", "<=", ">", ">=", "==", "!="};
+    if (llvm::any_of(operators,
+                     [&](llvm::StringRef sign) { return peek(1).is(sign); }))
+      take();
+  } else if (at("not"))
     failExpected("an expression",
                  "'not' inside an operand needs parentheses around it");
   else if (at("+"))

@@ -61,6 +61,13 @@ void Parser::failClause() {
     failExpected("a clause", "a choice is written 'if c then a else b'");
   } else if (at("=")) {
     failExpected("a clause", "equality is written '=='");
+  } else if (at(",")) {
+    failExpected("a clause or '}'",
+                 "clauses need no comma; conditions are joined by 'and', "
+                 "actions by '+'");
+  } else if (at("..")) {
+    failExpected("a clause or '}'",
+                 "a range is tested by comparisons, as in 0 <= x < 8");
   } else if (!isWord || atAny({"then", "else", "in", "for", "at", "and", "or",
                                "not", "div", "mod"})) {
     failExpected("a clause or '}'");
@@ -149,6 +156,11 @@ bool Parser::parseTerm(TermClause &clause) {
 /// "value" ( expr | "key" "[" expr ".." expr "]" ), behind its word
 bool Parser::parseValue(ValueClause &clause) {
   skipAssignment(clause);
+  if (peek().text == "k" && peek(1).is("[")) {
+    fail(peek().range, "syntax",
+         "a value that is lanes of the key is written 'key[lo .. hi]'");
+    return false;
+  }
   if (!accept("key"))
     return (clause.width = parseExpr());
   SourceRange open = peek().range;
@@ -195,6 +207,14 @@ bool Parser::parseBinder(ClockBinder &binder) {
 ///         [ "moving" ] [ "rising" ] [ range ] ), behind its word
 bool Parser::parseClock(ClockClause &clause) {
   llvm::SmallVector<ClockBinder, 4> binders(1);
+  if (atAny({"moving", "rising"}) && peek(1).kind == TokenKind::Name) {
+    std::string word = peek().text.str();
+    fail(peek().range, "syntax",
+         fmt::format("'{0}' stands behind the name and its type: 'clock {1}: "
+                     "f64 {0}'",
+                     word, peek(1).text.str()));
+    return false;
+  }
   if (!parseBinder(binders[0]))
     return false;
   if (accept("=")) {
@@ -212,6 +232,11 @@ bool Parser::parseClock(ClockClause &clause) {
   if (at("=")) {
     failExpected("a clause", "a clock that is summed has no type: 'clock c = "
                              "sum l <= j: …'");
+    return false;
+  }
+  if (at(",") && peek(1).kind == TokenKind::Keyword) {
+    failExpected("a clause", fmt::format("no comma stands before '{}'",
+                                         peek(1).text.str()));
     return false;
   }
   clause.moving = accept("moving");

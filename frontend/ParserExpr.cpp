@@ -32,8 +32,9 @@ Expr *Parser::parseIf() {
   if (!(node->condition = parseExpr()))
     return nullptr;
   if (!expect("then", "",
-              at("=") ? "equality is written '=='"
-                      : "a choice is written 'if c then a else b'"))
+              at("=")    ? "equality is written '=='"
+              : at("..") ? "a range is tested by comparisons, as in 0 <= x < 8"
+                         : "a choice is written 'if c then a else b'"))
     return nullptr;
   if (!(node->yes = parseExpr()))
     return nullptr;
@@ -263,7 +264,12 @@ bool Parser::parsePlace(AtExpr &at) {
       return parseSides(at);
     SourceRange open = take().range;
     Expr *clock = parseExpr();
-    if (!clock || !expectClose(")", open))
+    if (!clock ||
+        !expectClose(")", open,
+                     this->at(",")
+                         ? "times are written (q = …, k = …), two clocks "
+                           "on the same lanes (A at c) * (B at d)"
+                         : ""))
       return false;
     clock->parens = true;
     clock->full = from(open.begin);

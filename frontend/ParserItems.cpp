@@ -195,6 +195,10 @@ bool Parser::parseType(TypeNode &type) {
                  .Default(-1);
   if (at("[")) {
     SourceRange open = take().range;
+    if (at("]")) {
+      failExpected("a length", "a name stands for any length, as in real[n]");
+      return false;
+    }
     if (!(type.size = parseExpr()) || !expectClose("]", open))
       return false;
   }
@@ -238,6 +242,15 @@ Item *Parser::parseScheme() {
       skipToBody();
   }
   SourceRange open = peek().range;
+  if (at("-")) {
+    failExpected("'{'", "a name is letters, digits and '_'");
+    while (accept("-"))
+      take();
+    open = peek().range;
+    if (accept("{"))
+      parseClauses(*item, open);
+    return item;
+  }
   if (expect("{"))
     parseClauses(*item, open);
   return item;
@@ -326,9 +339,16 @@ bool Parser::parseStackBody(StackItem &item) {
     lets.push_back(let);
   }
   item.lets = copy(lets);
-  if (accept("layers") && !(item.layers = parseExpr()))
-    return false;
-  if (!expect("use", "and a scheme for each layer"))
+  if (accept("layers")) {
+    if (at("=") || at(":")) {
+      failExpected("an expression", "'layers' has no sign behind it");
+      return false;
+    }
+    if (!(item.layers = parseExpr()))
+      return false;
+  }
+  if (!expect("use", "and a scheme for each layer",
+              at(",") ? "no comma stands before it" : ""))
     return false;
   llvm::SmallVector<const Expr *, 4> uses;
   do {
@@ -343,5 +363,10 @@ bool Parser::parseStackBody(StackItem &item) {
     }
   } while (accept(","));
   item.uses = copy(uses);
-  return expectClose("}", open);
+  llvm::StringRef hint;
+  if (atAny({"then", "else", "if"}))
+    hint = "a choice is written 'if c then a else b'";
+  else if (at("for"))
+    hint = "layers are told apart by 'if' on 'layer'";
+  return expectClose("}", open, hint);
 }

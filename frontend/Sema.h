@@ -335,6 +335,8 @@ private:
 
 /// The text of an expression for a message: one line, at most 48 characters.
 std::string quote(const Expr *e);
+/// "w[h, …]": how an element of a tensor is written.
+std::string showElement(const TensorInfo &tensor);
 /// A constant for a message: "8192", "0.1", "[1, 2]".
 std::string printConstant(const Node *node);
 std::string printNumber(double value);

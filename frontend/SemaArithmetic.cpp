@@ -9,22 +9,33 @@
 
 using namespace torsor;
 
+/// What may have been meant by an action on one side alone.
+static const char *adviseMixed(BinaryOp op, const Meaning &a,
+                               const Meaning &b) {
+  if (a.kind == Meaning::Clock || b.kind == Meaning::Clock)
+    return "; two clocks on the same lanes are written (A at c) * (B at d)";
+  bool isNumber = a.isNumber() || b.isNumber();
+  if (op == BinaryOp::Mul && isNumber)
+    return "; a constant factor on both sides is written gain(A, by = g)";
+  if (op == BinaryOp::Div && isNumber)
+    return "; a slower clock is written A at (q = s / n, k = t / n)";
+  return "";
+}
+
 Meaning Sema::evalBinary(const BinaryExpr *e, Env &env) {
   if (e->op == BinaryOp::And || e->op == BinaryOp::Or)
     return evalLogic(e, env);
   Meaning a = eval(e->left, env), b = eval(e->right, env);
-  bool addsOrMultiplies = e->op == BinaryOp::Add || e->op == BinaryOp::Mul;
-  if (addsOrMultiplies && !a.isPoison() && !b.isPoison() &&
+  bool mayBeAction = e->op == BinaryOp::Add || e->op == BinaryOp::Mul ||
+                     (e->op == BinaryOp::Div && a.kind == Meaning::Action);
+  if (mayBeAction && !a.isPoison() && !b.isPoison() &&
       (a.kind == Meaning::Action || b.kind == Meaning::Action)) {
-    if (a.kind != b.kind)
+    if (a.kind != b.kind || e->op == BinaryOp::Div)
       return fail(
           env, e->range, "type",
           fmt::format("the left side of '{}' is {}, but the right side is {}{}",
                       getSpelling(e->op).str(), describe(a), describe(b),
-                      e->op == BinaryOp::Mul && a.kind != Meaning::Action
-                          ? "; a constant factor on both sides is written "
-                            "gain(A, by = g)"
-                          : ""));
+                      adviseMixed(e->op, a, b)));
     return e->op == BinaryOp::Add ? directSum({a.action, b.action}, e, env)
                                   : product(a.action, b.action, e, env);
   }

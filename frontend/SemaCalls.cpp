@@ -23,6 +23,10 @@ Meaning Sema::evalCall(const CallExpr *e, Env &env) {
       env.locals.contains(name) ||
       (env.scheme && env.seesScheme && env.scheme->names.contains(name)) ||
       isAmbientName(name);
+  if (isAmbientName(name) && name != "q" && name != "k" && name != "pos")
+    return fail(
+        env, e->range, "call",
+        fmt::format("'{0}' is not a function; write '{0}'", name.str()));
   if (bound)
     return fail(env, e->range, "call",
                 fmt::format("'{0}' is not a function; an element is written "
@@ -301,6 +305,22 @@ std::string Sema::argumentKey(const llvm::StringMap<Binding> &args,
   return key + ")";
 }
 
+/// An argument that the length of a result needs and that is not known at
+/// compile time; null: there is none.
+static const Binding *findOpenLength(const Expr *length, const Env &inner) {
+  if (auto *binary = llvm::dyn_cast_or_null<BinaryExpr>(length)) {
+    const Binding *open = findOpenLength(binary->left, inner);
+    return open ? open : findOpenLength(binary->right, inner);
+  }
+  auto *name = llvm::dyn_cast_or_null<NameExpr>(length);
+  if (!name)
+    return nullptr;
+  auto local = inner.locals.find(name->text);
+  bool isOpen = local != inner.locals.end() && local->second.value.isNumber() &&
+                !local->second.value.isConstant();
+  return isOpen ? &local->second : nullptr;
+}
+
 Meaning Sema::callFunction(const FunctionItem *item,
                            llvm::ArrayRef<Argument> args, SourceRange call,
                            SourceRange nameRange, Env &env) {
@@ -323,6 +343,16 @@ Meaning Sema::callFunction(const FunctionItem *item,
   inner.layers = env.layers;
   if (!bindArguments(item, item->formals, args, nameRange, env, inner.locals))
     return Meaning();
+  if (const Binding *open = findOpenLength(item->result.size, inner)) {
+    bool isWidth = open->value.scalar.node->op == NodeOp::Width;
+    return fail(env, open->argument, "const",
+                fmt::format("a width must be known at compile time, but '{}' "
+                            "is not{}",
+                            open->argument.getText().str(),
+                            isWidth ? "; say it with the clause 'head', or "
+                                      "when compiling (--head-width)"
+                                    : ""));
+  }
   std::string key = argumentKey(inner.locals, item->formals);
   if (!key.empty()) {
     // What else a constant result may depend on.

@@ -85,9 +85,24 @@ static std::optional<std::string> adviseToken(const Meaning &value) {
   return std::nullopt;
 }
 
-/// "w[h, …]": how an element of a tensor is written.
-static std::string showElement(const TensorInfo &tensor) {
+/// What to write for a clock where a number is needed.
+static std::string adviseClock(const ClockInfo &clock, bool oneToken) {
+  const std::string &name = clock.name;
+  bool position = name == "pos";
+  if (oneToken)
+    return position ? "write 't'" : fmt::format("write {}[j]", name);
+  if (clock.running)
+    return fmt::format("it is read by its differences; write age({})", name);
+  return position ? "its difference is 'age', its values are 's' and 't'"
+                  : fmt::format("its difference is age({0}), its values are "
+                                "{0}[i] and {0}[j]",
+                                name);
+}
+
+std::string torsor::showElement(const TensorInfo &tensor) {
   std::string text;
+  if (tensor.isPerToken())
+    text = "j";
   for (const AxisInfo &axis : tensor.axes) {
     text += text.empty() ? "" : ", ";
     text += axis.kind == AxisInfo::Heads    ? "h"
@@ -121,13 +136,17 @@ Meaning Sema::number(Meaning value, const Expr *e, Env &env) {
                             "element is written {}, …]",
                             row, describe(value),
                             row.substr(0, row.size() - 1)));
+  std::string advice;
+  if (value.kind == Meaning::Vector)
+    advice = "; there is no arithmetic on whole vectors: write [for p < n: …]";
+  else if (value.kind == Meaning::Clock && value.clock.clock)
+    advice = "; " + adviseClock(*value.clock.clock, env.where == Where::Embed);
+  else if (value.kind == Meaning::Action)
+    advice = "; actions stand side by side with '+' and act on the same lanes "
+             "with '*'";
   return fail(env, e->range, "type",
               fmt::format("'{}' is {}, but a number is needed{}", quote(e),
-                          describe(value),
-                          value.kind == Meaning::Vector
-                              ? "; there is no arithmetic on whole vectors: "
-                                "write [for p < n: …]"
-                              : ""));
+                          describe(value), advice));
 }
 
 Meaning Sema::boolean(Meaning value, const Expr *e, Env &env) {

@@ -139,7 +139,9 @@ Meaning Sema::applyILog2(const CallExpr *e, Scalar x, Env &env) {
         env, arg.range, "domain",
         fmt::format("'ilog2' takes a positive int, but '{}' may be {}",
                     quote(arg.value),
-                    x.isConstant() ? printConstant(x.node) : "less than 1"));
+                    x.isConstant()
+                        ? printConstant(x.node)
+                        : "less than 1; declare a range, or use max(…)"));
   if (x.isConstant()) {
     Integer value(int64_t(x.node->integer.log2()));
     return {graph.integer(value, e->range), Interval::exactly(value)};

@@ -40,8 +40,11 @@ Meaning Sema::evalIndex(const IndexExpr *e, Env &env) {
     return indexTensor(base.tensor, e, env);
   default:
     return fail(env, e->range, "type",
-                fmt::format("'{}' is {} and takes no index", quote(e->value),
-                            describe(base)));
+                fmt::format("'{0}' is {1} and takes no index{2}",
+                            quote(e->value), describe(base),
+                            llvm::isa<NameExpr>(e->value) && base.isNumber()
+                                ? "; write '" + quote(e->value) + "'"
+                                : ""));
   }
 }
 
@@ -323,9 +326,10 @@ Meaning Sema::indexTensor(const TensorInfo *tensor, const IndexExpr *e,
       node.type == NumberType::Bool)
     return fail(env, e->range, "rank",
                 fmt::format("'{}' takes {} indices (or one fewer, for a row), "
-                            "but {} {} given",
+                            "but {} {} given; an element is written {}",
                             tensor->name, rank + first, indices.size(),
-                            indices.size() == 1 ? "is" : "are"));
+                            indices.size() == 1 ? "is" : "are",
+                            showElement(*tensor)));
   node.length = int32_t(tensor->axes.back().extent);
   VectorInfo row;
   row.type = node.type;

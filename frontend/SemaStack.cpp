@@ -32,7 +32,8 @@ Scheme *Sema::useScheme(const Expr *e, Env &env, const InstanceItem *instance) {
   fail(env, e->range, "use",
        llvm::isa<ListExpr>(e)
            ? "schemes of one layer are written 'use a, b', without brackets"
-           : "expected a scheme");
+           : "expected a scheme; a choice is written 'if layer mod 2 == 0 then "
+             "a else b'");
   return nullptr;
 }
 
@@ -129,7 +130,10 @@ Scheme *Sema::pickScheme(const Expr *e, Env &env) {
     Meaning condition = eval(choice->condition, env);
     if (condition.isPoison())
       return nullptr;
-    if (!condition.isBool() || !condition.isConstant()) {
+    condition = boolean(condition, choice->condition, env);
+    if (condition.isPoison())
+      return nullptr;
+    if (!condition.isConstant()) {
       fail(env, choice->condition->range, "use",
            "the choice of a layer's scheme must be known at compile time");
       return nullptr;

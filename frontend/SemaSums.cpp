@@ -100,6 +100,17 @@ Meaning Sema::evalSum(const SumExpr *e, Env &env) {
   if (env.where == Where::Clock)
     return fail(env, e->range, "clock",
                 "a running sum is written 'sum l <= j: …' or 'sum l < j: …'");
+  if (e->bound == SumKind::LessEqual && bound.isConstant())
+    return fail(env, e->hi->range, "prefix",
+                "a sum over numbers is written 'sum p < n: …'; '<=' is for "
+                "running sums, 'clock c = sum l <= j: …'");
+  if (e->bound == SumKind::Less && bound.isNumber() &&
+      !(bound.scalar.node->varies & (varies::query | varies::key)))
+    return fail(env, e->hi->range, "const",
+                fmt::format("the bound of a sum must be known at compile time, "
+                            "but '{}' is not; sum to a constant, with 'if' for "
+                            "the terms that are left out",
+                            quote(e->hi)));
   return fail(env, e->hi->range, e->bound == SumKind::Less ? "const" : "prefix",
               "a bound known only at run time is allowed in 'clock c = sum l "
               "<= j: …' and in 'sum l in j .. i: …'");
@@ -222,17 +233,19 @@ static std::optional<bool> leavesOutKey(const SumExpr *e) {
 Meaning Sema::evalPathSum(const SumExpr *e, Env &env) {
   if (!bindIndex(e->name, e->range, env))
     return Meaning();
-  if (env.where != Where::Bias && env.where != Where::Logit &&
-      env.where != Where::Let)
+  std::optional<bool> after = leavesOutKey(e);
+  bool counts = llvm::isa<IntExpr>(e->lo);
+  bool allowed = env.where == Where::Bias || env.where == Where::Logit ||
+                 env.where == Where::Let;
+  if (!allowed && !counts)
     return fail(env, e->range, "path",
                 "a sum over the tokens between key and query is allowed only "
                 "in 'bias' and 'logit'");
-  std::optional<bool> after = leavesOutKey(e);
   if (!after)
     return fail(env, e->lo->range.to(e->hi->range), "path",
                 fmt::format("a sum over tokens runs over 'j .. i' or 'j + 1 .. "
                             "i'{}",
-                            llvm::isa<IntExpr>(e->lo)
+                            counts
                                 ? "; one over numbers is written 'sum p < n: …'"
                                 : ""));
   if (!env.scheme)

@@ -254,7 +254,10 @@ void Sema::readReadout(SchemeState &state) {
   if (name != "delta") {
     if (!clause->args.empty())
       fail(env, clause->args.front().range, "call",
-           fmt::format("'{}' takes no argument", name.str()));
+           fmt::format("'{}' takes no argument{}", name.str(),
+                       name == "softmax" ? "; a temperature is a part of "
+                                           "'scale'"
+                                         : ""));
     return;
   }
   readBeta(state, clause, env);

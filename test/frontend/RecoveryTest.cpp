@@ -158,7 +158,7 @@ TEST(Habits, OfOtherLanguages) {
       {"mask !(i < j)", "unexpected character '!'; negation is written 'not'"},
       {"logit q[i] @ k[j]",
        "unexpected character '@'; actions on the same lanes are written A * "
-       "B, the product of vectors dot(u, v)"},
+       "B, the product of vectors dot(u, v), an action's clock 'A at c'"},
       {"head_dim 64", "'head_dim' is not a clause; write 'head …'"},
       {"softmax_scale 0.1", "'softmax_scale' is not a clause; write 'scale …'"},
       {"sliding_window 128",

@@ -104,6 +104,34 @@ SCHEMES = {
       clock  row, col
       action adjacent(sum p < 8: turn(2 * pi * 2 ^ p / 640) at (if p mod 2 == 0 then row else col)) + zero(48)
       mask   abs(row[i] - row[j]) <= 2"""),
+    "chat": (64, 64, {"slope": (HEADS,)},
+             {"seconds": ("<f8", lambda n: 40.0 * n + 0.5 * (n % 3))}, """
+      clock  seconds: f64 rising
+      param  slope: f32[H]
+      action split(rope(64, base = 10_000))
+      bias   -0.001 * exp(slope[h]) * age(seconds)
+      mask   causal and age(seconds) < 1800"""),
+    "video": (128, 128, {}, {"frame": ("<i4", lambda n: n // 12),
+                             "row": ("<i4", lambda n: n % 12 // 4),
+                             "col": ("<i4", lambda n: n % 4)}, """
+      clock  frame
+      clock  row
+      clock  col
+      norm   l2
+      action adjacent(rope(32, base = 1e4)) at frame + adjacent(rope(48, base = 1e3)) at row + adjacent(rope(48, base = 1e3)) at col
+      scale  10
+      mask   frame[j] <= frame[i]"""),
+    "code": (96, 96, {"near": (HEADS, 32, 32)},
+             {"depth": ("<i4", lambda n: n * n % 7)}, """
+      head   96
+      input  depth: i32 per token in 0 .. 31
+      param  near: f32[H, 32, 32]
+      bias   near[h, depth[i], depth[j]] - 0.01 * log1p(age)
+      mask   causal and (i - j < 25 or depth[j] == 0)"""),
+    "warped": (64, 64, {}, {}, """
+      let r = rope(64, base = 10_000)
+      action split(if age < 20 then r else r at (q = floor(20 * log2(s + 1)), k = floor(20 * log2(t + 1))))
+      mask   causal"""),
     "odd_tokens": (32, 32, {}, {}, """
       head   32
       bias   (sum l in j + 1 .. i: -0.01 * (l mod 2))
