@@ -61,6 +61,18 @@ static std::string describeBounds(const StabilityFacts &facts) {
   return text + "\n";
 }
 
+static std::string describeLaw(const char *term, TermLaw law) {
+  static const char *const texts[] = {
+      nullptr,
+      "a function of the distance",
+      "translation fails: it reads an absolute position or index",
+      "it reads inputs of the tokens, so it is no function of the distance",
+      "it sums over the tokens between, so it is no function of the distance",
+      "it reads the contents, so it is no function of the distance"};
+  const char *text = texts[static_cast<int>(law)];
+  return text ? fmt::format("  {}: {}\n", term, text) : "";
+}
+
 std::string torsor::describeStability(const SchemeFacts &all) {
   const StabilityFacts &facts = all.stability;
   std::string text =
@@ -82,12 +94,12 @@ std::string torsor::describeStability(const SchemeFacts &all) {
     text += fmt::format("  anchors: factors of one side stay within f32 over "
                         "{} tokens; longer spans need another anchor\n",
                         *facts.span);
-  static const char *const laws[] = {
-      nullptr, "  bias: a function of the distance\n",
-      "  bias: translation fails: it reads an absolute position or index\n",
-      "  bias: it reads the contents, so it is no function of the distance\n"};
-  if (const char *law = laws[static_cast<int>(facts.bias)])
-    text += law;
+  text += describeLaw("bias", facts.bias);
+  // A scale without positions is no news, nor that a logit reads the score.
+  if (facts.scale == TermLaw::Absolute)
+    text += describeLaw("scale", facts.scale);
+  if (facts.logit == TermLaw::Absolute)
+    text += describeLaw("logit", facts.logit);
   if (facts.coverage)
     text += describeCoverage(*facts.coverage);
   return text;

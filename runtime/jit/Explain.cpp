@@ -20,6 +20,14 @@ static bool isRewrite(const Compilation &compilation,
   });
 }
 
+void torsor::addRewrites(const Compilation &compilation,
+                         std::vector<SchemeFacts> &all) {
+  for (SchemeFacts &facts : all)
+    for (const Decision &decision : compilation.getDecisions())
+      if (llvm::StringRef(decision.where).split('.').first == facts.name)
+        facts.rewrites.push_back(decision);
+}
+
 bool torsor::explain(Compilation &compilation, bool json, int64_t length,
                      std::string &text, int64_t trained) {
   mlir::ModuleOp schemes = compilation.emitSchemes();
@@ -31,10 +39,7 @@ bool torsor::explain(Compilation &compilation, bool json, int64_t length,
     return false;
   std::vector<SchemeFacts> all =
       gatherAllFacts(compilation, schemes, kernels, length, trained);
-  for (SchemeFacts &facts : all)
-    for (const Decision &decision : compilation.getDecisions())
-      if (llvm::StringRef(decision.where).split('.').first == facts.name)
-        facts.rewrites.push_back(decision);
+  addRewrites(compilation, all);
   if (json) {
     text = explainInJson(all, schemes);
     return true;

@@ -201,7 +201,8 @@ static void writeGrowth(OStream &out, const GrowthFacts &growth) {
 
 static void writeStability(OStream &out, const SchemeFacts &facts) {
   const StabilityFacts &stability = facts.stability;
-  static const char *const laws[] = {"none", "distance", "absolute", "content"};
+  static const char *const laws[] = {"none",   "distance", "absolute",
+                                     "inputs", "path",     "content"};
   out.attributeObject("stability", [&] {
     out.attribute("group", stability.group);
     if (!stability.group) {
@@ -210,6 +211,8 @@ static void writeStability(OStream &out, const SchemeFacts &facts) {
     }
     out.attribute("commuting", stability.commuting);
     out.attribute("bias", laws[static_cast<int>(stability.bias)]);
+    out.attribute("scale", laws[static_cast<int>(stability.scale)]);
+    out.attribute("logit", laws[static_cast<int>(stability.logit)]);
     out.attribute("bounded_on_past", stability.boundedOnPast);
     out.attribute("bounded_on_future", stability.boundedOnFuture);
     out.attribute("horizon", stability.horizon);

@@ -36,8 +36,10 @@ private:
   void decideGroup(const ActionForm &form);
   void decideCommuting(const ActionForm &form);
   void boundFactors(mlir::Value action);
-  BiasLaw findLaw(mlir::Value bias);
-  bool readsAbsolute(mlir::Value value, llvm::DenseSet<mlir::Value> &seen);
+  TermLaw findLaw(mlir::Value term);
+  bool readsAbsolute(mlir::Value value,
+                     llvm::DenseSet<mlir::Operation *> &seen);
+  static bool readsTokens(const llvm::DenseSet<mlir::Operation *> &seen);
 };
 
 } // namespace
@@ -80,10 +82,13 @@ void Decider::decideGroup(const ActionForm &form) {
                           "within a block, so they do not commute with it");
 }
 
+/// By the rules of the front end and of check-legality, which refuse all other
+/// products.
 void Decider::decideCommuting(const ActionForm &form) {
-  bool scalar = false, pairs = false;
+  bool scalar = false, pairs = false, planes = false, regions = false;
   for (const ActionUnit &unit : form.units)
-    for (mlir::Operation *combinator : unit.within)
+    for (mlir::Operation *combinator : unit.within) {
+      regions |= llvm::isa<ChooseOp>(combinator);
       if (auto product = llvm::dyn_cast<ProductOp>(combinator)) {
         auto isScalar = [](mlir::Value side) {
           while (mlir::Operation *op = side.getDefiningOp()) {
@@ -95,16 +100,23 @@ void Decider::decideCommuting(const ActionForm &form) {
           }
           return false;
         };
-        (isScalar(product.getLhs()) || isScalar(product.getRhs()) ? scalar
-                                                                  : pairs) =
-            true;
+        bool isScaled =
+            isScalar(product.getLhs()) || isScalar(product.getRhs());
+        (isScaled                         ? scalar
+         : llvm::isa<PlaneOp>(unit.block) ? planes
+                                          : pairs) = true;
       }
-  if (pairs)
-    out.commuting = "both sides of '*' act on the same pairs";
-  if (scalar)
-    out.commuting += (pairs ? "; " : "") +
-                     std::string("one side of '*' is a multiple of the "
-                                 "identity on the other's lanes");
+    }
+  auto add = [&](bool holds, const char *rule) {
+    if (holds)
+      out.commuting += (out.commuting.empty() ? "" : "; ") + std::string(rule);
+  };
+  add(pairs, "both sides of '*' act on the same pairs");
+  add(planes, "both sides of '*' turn planes that are orthogonal");
+  add(scalar, "one side of '*' is a multiple of the identity on the other's "
+              "lanes");
+  add(out.commuting.empty() && !regions && form.units.size() > 1,
+      "blocks share no lane (a direct sum)");
 }
 
 /// `action` null: there is none.
@@ -139,9 +151,9 @@ void Decider::boundFactors(mlir::Value action) {
 
 /// Does a time or an index enter other than by the difference of the two?
 bool Decider::readsAbsolute(mlir::Value value,
-                            llvm::DenseSet<mlir::Value> &seen) {
+                            llvm::DenseSet<mlir::Operation *> &seen) {
   mlir::Operation *op = value.getDefiningOp();
-  if (!op || !seen.insert(value).second)
+  if (!op || !seen.insert(op).second)
     return false;
   if (llvm::isa<TimeOp, IndexOp>(op))
     return true;
@@ -177,12 +189,26 @@ bool Decider::readsAbsolute(mlir::Value value,
   return found;
 }
 
-BiasLaw Decider::findLaw(mlir::Value bias) {
-  VarySet set = VariesBy(scheme).of(bias);
-  if (set.has(VarySet::Content | VarySet::Path))
-    return BiasLaw::Content;
-  llvm::DenseSet<mlir::Value> seen;
-  return readsAbsolute(bias, seen) ? BiasLaw::Absolute : BiasLaw::Distance;
+TermLaw Decider::findLaw(mlir::Value term) {
+  VarySet set = VariesBy(scheme).of(term);
+  llvm::DenseSet<mlir::Operation *> seen;
+  if (readsAbsolute(term, seen))
+    return TermLaw::Absolute;
+  if (set.has(VarySet::Content))
+    return TermLaw::Content;
+  if (llvm::any_of(seen, llvm::IsaPred<PathSumOp>))
+    return TermLaw::Path;
+  return readsTokens(seen) ? TermLaw::Inputs : TermLaw::Distance;
+}
+
+/// Is an input of a token among these values?
+bool Decider::readsTokens(const llvm::DenseSet<mlir::Operation *> &seen) {
+  return llvm::any_of(seen, [](mlir::Operation *op) {
+    return llvm::isa<ReadOp>(op) &&
+           llvm::any_of(op->getOperands(), [](mlir::Value operand) {
+             return operand.getDefiningOp<TokenOp>() != nullptr;
+           });
+  });
 }
 
 void Decider::run() {
@@ -197,6 +223,10 @@ void Decider::run() {
       decideCommuting(*form);
     } else if (auto term = llvm::dyn_cast<BiasOp>(op)) {
       out.bias = findLaw(term.getOperand());
+    } else if (auto term = llvm::dyn_cast<ScaleOp>(op)) {
+      out.scale = findLaw(term.getOperand());
+    } else if (auto term = llvm::dyn_cast<LogitOp>(op)) {
+      out.logit = findLaw(term.getOperand());
     }
   }
   boundFactors(acted);

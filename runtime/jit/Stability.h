@@ -15,8 +15,8 @@ namespace torsor {
 struct CheckedFile;
 struct SchemeFacts;
 
-/// How the logit's bias depends on the two tokens.
-enum class BiasLaw { None, Distance, Absolute, Content };
+/// How a term of the logit depends on the two tokens.
+enum class TermLaw { None, Distance, Absolute, Inputs, Path, Content };
 
 /// The pairs of a rotation against the length of the training.
 struct CoverageFacts {
@@ -37,7 +37,7 @@ struct StabilityFacts {
   std::string axiom, reason;
   /// The rule by which blocks that share lanes commute; "": none share any.
   std::string commuting;
-  BiasLaw bias = BiasLaw::None;
+  TermLaw bias = TermLaw::None, scale = TermLaw::None, logit = TermLaw::None;
   bool boundedOnPast = true, boundedOnFuture = true;
   /// The largest distance that is looked at, tokens.
   int64_t horizon = 0;

@@ -12,17 +12,29 @@
 
 using namespace torsor;
 
+/// What was decided of each scheme. What has no kernel is right all the same:
+/// only the rewrites that kernels see are not known then.
+static void printDecisions(Compilation &compilation,
+                           const SourceOptions &options) {
+  mlir::ModuleOp schemes = compilation.emitSchemes();
+  finishStep(compilation, options);
+  mlir::ModuleOp kernels = compilation.formKernels(/*optional=*/true);
+  if (!kernels && !compilation.getInternalError().empty())
+    finishStep(compilation, options);
+  std::vector<SchemeFacts> all =
+      gatherAllFacts(compilation, schemes, kernels, defaultExplainLength);
+  addRewrites(compilation, all);
+  for (const SchemeFacts &facts : all)
+    fmt::print("scheme {}\n{}{}", facts.name, describeLegality(facts),
+               describeRewrites(facts));
+}
+
 static void runCheck(const SourceOptions &options) {
   auto compilation = startCompilation(options);
   compilation->check();
   finishStep(*compilation, options);
-  if (!options.remarks)
-    return;
-  mlir::ModuleOp schemes = compilation->emitSchemes();
-  finishStep(*compilation, options);
-  for (const SchemeFacts &facts :
-       gatherAllFacts(*compilation, schemes, nullptr, defaultExplainLength))
-    fmt::print("scheme {}\n{}", facts.name, describeLegality(facts));
+  if (options.remarks)
+    printDecisions(*compilation, options);
 }
 
 void torsor::addCheckCommand(CLI::App &app) {
@@ -32,7 +44,8 @@ void torsor::addCheckCommand(CLI::App &app) {
   command->footer("\nPrints nothing and ends with 0 if all is right. Checks "
                   "the whole language, also what\nhas no kernel yet. With "
                   "--remarks it says what was decided of each scheme: group, "
-                  "bounds,\ngrowth, phases.");
+                  "bounds,\ngrowth, phases, and which rewrites were applied or "
+                  "refused.");
   addSourceOptions(*command, *options);
   command->callback([options] { runCheck(*options); });
 }
