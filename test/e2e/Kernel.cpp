@@ -90,8 +90,13 @@ std::unique_ptr<Kernel> Kernel::compile(const std::string &source,
   kernel->library = compileLibrary(source, options, error);
   if (!kernel->library)
     return nullptr;
-  if (torsor_library_find(kernel->library, nullptr, TORSOR_ANY,
-                          &kernel->scheme) != TORSOR_OK) {
+  // An encoding may stand beside attention, as a scheme of its own; the name
+  // may be a stack's.
+  auto find = [&](const char *name) {
+    return torsor_library_find(kernel->library, name, TORSOR_ANY,
+                               &kernel->scheme) == TORSOR_OK;
+  };
+  if (!find(options.scheme.c_str()) && !find(nullptr)) {
     error = torsor_error();
     return nullptr;
   }

@@ -4,6 +4,7 @@
 #include "tools/torsor/BenchData.h"
 
 #include "tools/torsor/Failure.h"
+#include "tools/torsor/RunKernel.h"
 
 #include <algorithm>
 #include <cmath>
@@ -154,8 +155,7 @@ BenchCall::BenchCall(torsor_library *library, const BenchShape &given)
       v(makeNormal(shape.dtype,
                    {shape.batch, shape.groups, shape.keys, shape.value}, 3)),
       o(shape.dtype, {shape.batch, shape.heads, shape.queries, shape.value}) {
-  checkStatus(torsor_library_find(library, nullptr, TORSOR_ANY, &scheme),
-              "find");
+  scheme = findAttention(library);
   makeArguments();
   checkStatus(
       torsor_instance_create(scheme, shape.heads, shape.groups, params.data(),

@@ -9,11 +9,25 @@
 
 using namespace torsor;
 
+torsor_scheme *torsor::findAttention(torsor_library *library) {
+  for (int64_t n = 0; n < torsor_library_schemes(library); ++n) {
+    torsor_scheme *scheme = nullptr;
+    torsor_scheme_info info = {};
+    info.size = sizeof info;
+    checkStatus(torsor_library_at(library, n, &scheme), "find");
+    checkStatus(torsor_scheme_describe(scheme, &info), "describe");
+    if (!(info.ops >> TORSOR_EMBED & 1))
+      return scheme;
+    torsor_scheme_destroy(scheme);
+  }
+  failUser("the scheme adds to embeddings and attends to nothing, so there is "
+           "no kernel to run on q, k and v; call TORSOR_EMBED from a program "
+           "(docs/embedding.md)");
+}
+
 KernelRun::KernelRun(torsor_library *library, const RunInputs &inputs,
                      int64_t threads)
-    : inputs(inputs) {
-  checkStatus(torsor_library_find(library, nullptr, TORSOR_ANY, &scheme),
-              "cannot find the scheme");
+    : inputs(inputs), scheme(findAttention(library)) {
   readNames();
   for (const NamedInput &input : inputs.named)
     if (input.param && reads(input.name))

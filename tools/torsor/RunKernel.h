@@ -7,10 +7,13 @@
 
 namespace torsor {
 
+/// The scheme of a library that attends: an encoding may stand beside it.
+torsor_scheme *findAttention(torsor_library *library);
+
 /// An instance with its threads. All functions throw a Failure.
 class KernelRun {
 public:
-  /// The library holds one scheme; `inputs` must outlive the run.
+  /// The library holds one that attends; `inputs` must outlive the run.
   KernelRun(torsor_library *library, const RunInputs &inputs, int64_t threads);
   ~KernelRun();
   KernelRun(const KernelRun &) = delete;
