@@ -23,11 +23,8 @@ namespace {
 
 std::string number(int64_t n) { return std::to_string(n); }
 
-/// A decimal that f32 does not hold, so that rounding is part of the test.
 std::string decimal(Random &random, double low, double high) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3f", random.uniform(low, high));
-  return text[0] == '-' ? "(" + std::string(text) + ")" : text;
+  return drawDecimal(random, low, high);
 }
 
 Expression leaf(std::string text, bool truth) {
@@ -133,61 +130,6 @@ Expression drawReal(Random &random, int depth) {
   }
 }
 
-/// Turns of `pairs` pairs: constants, a param, by head, or by the length.
-std::string drawTurns(Random &random, int64_t pairs) {
-  std::string count = number(pairs), lanes = number(2 * pairs);
-  double kind = random.uniform(0, 1);
-  auto list = [&](const std::string &first) {
-    return "rotation([for p < " + count + ": " + first + " * 0.7 ^ p])";
-  };
-  if (kind < 0.1)
-    return list("f[p mod 4]");
-  if (kind < 0.15)
-    return list("(0.3 + 0.1 * h)");
-  if (pairs > 1 && kind < 0.25)
-    return "rotation(dynamic_ntk(spectrum(" + lanes +
-           ", base = 10_000), factor = 2, trained = 32, length = N))";
-  if (pairs == 1 || kind < 0.5)
-    return list(decimal(random, -2, 2));
-  return "rope(" + lanes + ", base = 10_000)";
-}
-
-/// A block of an even number of lanes that `causal` keeps bounded.
-std::string drawFading(Random &random, int64_t lanes) {
-  std::string rate = decimal(random, 0, 0.2);
-  switch (random.between(0, 3)) {
-  case 0:
-    return "decay(" + number(lanes) + ", rate = " + rate + ")";
-  case 1:
-    return "adjacent(" + drawTurns(random, lanes / 2) + " * decay(" +
-           number(lanes) + ", rate = " + rate + "))";
-  case 2:
-    return "jordan(decay(" + number(lanes / 2) + ", rate = " + rate +
-           "), order = 2, couple = 0.02)";
-  default:
-    return "split(jordan(turn(" + decimal(random, -1, 1) +
-           ") * decay(2, rate = " + rate + "), order = " + number(lanes / 2) +
-           ", couple = 0.02))";
-  }
-}
-
-/// One of two actions, by distance or by document.
-std::string drawRegion(Random &random, int64_t lanes) {
-  std::string turned = "split(" + drawTurns(random, lanes / 2) + ")";
-  std::string w = number(random.between(1, 60));
-  switch (random.between(0, 2)) {
-  case 0:
-    return "(if age < " + w + " then " + turned + " else " + turned +
-           " at (q = " + w + ", k = 0))";
-  case 1:
-    return "(if doc[i] == doc[j] then " + turned + " else zero(" +
-           number(lanes) + "))";
-  default:
-    return "(if i - j < " + w + " then " + turned + " else split(" +
-           drawTurns(random, lanes / 2) + "))";
-  }
-}
-
 /// Actions on `width` lanes, laid side by side.
 std::string drawAction(Random &random, int64_t width) {
   std::string result;
@@ -209,6 +151,8 @@ std::string drawAction(Random &random, int64_t width) {
         part = drawFading(random, lanes);
       } else if (random.chance(0.08)) {
         part = drawRegion(random, lanes);
+      } else if (random.chance(0.15)) {
+        part = drawRareBlock(random, lanes);
       }
       if (random.chance(0.25))
         part = "gain(" + part + ", by = 1.125)";
@@ -221,7 +165,7 @@ std::string drawAction(Random &random, int64_t width) {
   return result;
 }
 
-bool reads(const std::string &text, const char *name) {
+bool reads(const std::string &text, const std::string &name) {
   return text.find(name) != std::string::npos;
 }
 
@@ -248,12 +192,22 @@ std::string RandomScheme::source() const {
   clauses += "  mask   " + mask.print() + "\n";
   if (!sink.empty())
     clauses += "  sink   " + sink + "\n";
+  std::string lanes = valueFirst < 0 ? number(value)
+                                     : "key[" + number(valueFirst) + " .. " +
+                                           number(valueFirst + value - 1) + "]";
   std::string result = "torsor 1\nscheme x {\n  head   " + number(head) +
-                       "\n  value  " + number(value) + "\n";
+                       "\n  value  " + lanes + "\n";
   if (reads(clauses, "row"))
     result += "  clock  row\n";
   if (reads(clauses, "stamp"))
     result += "  clock  stamp: f64 in 0 .. 1e6\n";
+  if (reads(clauses, "rank"))
+    result += "  clock  rank: i32 moving\n";
+  for (int64_t n = 2; n <= head; n += 2)
+    for (const char *kind : {"square", "skewed"})
+      if (std::string name = kind + number(n); reads(clauses, name + ")"))
+        result += "  param  " + name + ": f32[" + number(n) + ", " + number(n) +
+                  (kind[1] == 'q' ? "] orthogonal\n" : "] condition 2\n");
   std::string values = number(value);
   const std::pair<const char *, std::string> declarations[] = {
       {"doc[", "  input  doc: i32 per token in 0 .. 7\n"},
@@ -272,6 +226,8 @@ std::string RandomScheme::source() const {
   std::string running;
   if (reads(clauses, "(fade)"))
     running = "  clock  fade = sum l <= j: step[l]\n";
+  if (reads(clauses, "fades["))
+    running += "  clock  fades[n < 4] = sum l <= j: 0.3 * (n + 1) * step[l]\n";
   for (const auto &[name, declaration] : declarations)
     if (reads(clauses + running, name))
       result += declaration;
@@ -289,7 +245,7 @@ Magnitude RandomScheme::magnitude(int64_t keys) const {
     gain *= std::exp(0.02 * double(keys));
   double factor = scale.empty()           ? 1 / std::sqrt(double(head))
                   : reads(scale, "log_n") ? 4 / std::sqrt(double(head))
-                  : reads(scale, "w[h]")  ? 1.5 / std::sqrt(double(head))
+                  : reads(scale, "D)")    ? 1.5 / std::sqrt(double(head))
                                           : std::stod(scale);
   return {gain * factor, 8 * (0.1 * double(keys) + 2) + 4};
 }
@@ -313,6 +269,9 @@ static void drawExtras(RandomScheme &scheme, Random &random) {
                                       : "2 * tanh(0.3 * score + 0.1)";
   }
   scheme.f32Reference = random.chance(0.1);
+  if (scheme.value <= scheme.head && scheme.valueAction.empty() &&
+      random.chance(0.1))
+    scheme.valueFirst = random.between(0, scheme.head - scheme.value);
 }
 
 RandomScheme drawScheme(Random &random) {
@@ -328,15 +287,18 @@ RandomScheme drawScheme(Random &random) {
     scheme.action = drawAction(random, scheme.head);
   if (random.chance(0.4)) {
     const char *scales[] = {"0.3", "log_n(32) / sqrt(D)",
-                            "(1 + 0.5 * w[h]) / sqrt(D)"};
-    scheme.scale = scales[random.between(0, 2)];
+                            "(1 + 0.5 * w[h]) / sqrt(D)",
+                            "(1 + 0.5 * tanh(q[i][0])) / sqrt(D)"};
+    scheme.scale = scales[random.between(0, 3)];
   }
   if (random.chance(0.25))
     scheme.softcap = decimal(random, 0.5, 30);
   if (random.chance(0.5))
     scheme.bias.push_back(drawReal(random, int(random.between(0, 3))));
   if (random.chance(0.25))
-    scheme.sink = random.chance(0.5) ? "w[h]" : decimal(random, -2, 2);
+    scheme.sink = random.chance(0.5)   ? "w[h]"
+                  : random.chance(0.2) ? "0.3 * q[i][0]"
+                                       : decimal(random, -2, 2);
   scheme.mask = random.chance(0.25)
                     ? leaf("causal", true)
                     : drawTruth(random, int(random.between(0, 3)));

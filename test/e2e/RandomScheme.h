@@ -28,12 +28,25 @@ struct RandomScheme {
   Expression mask;
   std::string norm, valueAction, valueBias, logit;
   bool f32Reference = false; ///< Phases as other libraries round them.
+  int64_t valueFirst = -1;   ///< The value is lanes of the key from here on.
 
   std::string source() const;
   Magnitude magnitude(int64_t keys) const;
 };
 
 RandomScheme drawScheme(Random &random);
+
+/// A decimal that f32 does not hold, so that rounding is part of the test.
+std::string drawDecimal(Random &random, double low, double high);
+/// Turns of `pairs` pairs: constants, a param, by head, or by the length.
+std::string drawTurns(Random &random, int64_t pairs);
+/// A block of an even number of lanes that `causal` keeps bounded.
+std::string drawFading(Random &random, int64_t lanes);
+/// One of two actions, by distance or by document.
+std::string drawRegion(Random &random, int64_t lanes);
+/// Planes, bases, two clocks on the same lanes, gains by lane, moving clocks.
+std::string drawRareBlock(Random &random, int64_t lanes);
+
 ShapeCase drawShape(Random &random);
 
 /// Simpler neighbours, the simplest first.

@@ -45,11 +45,13 @@ std::vector<RandomScheme> smaller(const RandomScheme &scheme) {
   with([](RandomScheme &s) { s.valueBias.clear(); });
   with([](RandomScheme &s) { s.logit.clear(); });
   with([](RandomScheme &s) { s.f32Reference = false; });
+  with([](RandomScheme &s) { s.valueFirst = -1; });
   with([](RandomScheme &s) { s.mask = {"all", true, {}}; });
   if (scheme.mask.print() != "all") // or the two would follow each other
     with([](RandomScheme &s) { s.mask = {"causal", true, {}}; });
   with([](RandomScheme &s) { s.dtype = TORSOR_F32; });
-  with([](RandomScheme &s) { s.value = 1; });
+  if (scheme.valueFirst < 0)
+    with([](RandomScheme &s) { s.value = 1; });
   if (scheme.action.empty())
     with([](RandomScheme &s) { s.head = 1; });
   std::vector<Expression> masks, terms;

@@ -60,8 +60,11 @@ Problem callOf(SchemeOp op, const RandomScheme &scheme, const ShapeCase &shape,
   auto has = [&](const char *part) {
     return scheme.action.find(part) != std::string::npos;
   };
-  if (shape.special && !has("jordan") && !has("k = 0"))
+  bool valueInKey = scheme.valueFirst >= 0;
+  if (shape.special && !has("jordan") && !has("k = 0") && !valueInKey)
     sprinkle(problem, random);
+  if (valueInKey)
+    problem.v = {};
   return problem;
 }
 
@@ -150,13 +153,15 @@ std::string report(const RandomScheme &scheme, const ShapeCase &shape,
   std::ofstream("random-failure.torsor") << scheme.source();
   save("random-q.npy", problem.q, TORSOR_F32);
   save("random-k.npy", problem.k, TORSOR_F32);
-  save("random-v.npy", problem.v, TORSOR_F32);
+  bool hasValues = scheme.valueFirst < 0;
+  if (hasValues)
+    save("random-v.npy", problem.v, TORSOR_F32);
   std::string command =
       "torsor run random-failure.torsor --kernel prefill --dtype " +
       std::string(nameOf(scheme.dtype)) +
       (scheme.f32Reference ? " --f32-reference" : "") +
-      " --q random-q.npy --k random-k.npy --v random-v.npy --compare --out "
-      "o.npy";
+      " --q random-q.npy --k random-k.npy" +
+      (hasValues ? " --v random-v.npy" : "") + " --compare --out o.npy";
   for (const NamedArray &argument : problem.arguments) {
     const HostArray &array = argument.value ? argument.value : argument.key;
     std::string file = "random-" + argument.name + ".npy";

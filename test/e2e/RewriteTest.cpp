@@ -131,6 +131,22 @@ const Identity identities[] = {
      "head 8 bias -alibi_slope(h, heads = H) * age sink 1 mask causal"},
     {"part_of_a_bias_is_unipotent",
      "head 8 bias sqrt(age) - 0.25 * age mask causal"},
+    {"places_go_to_blocks",
+     "clock row action split(turn(0.5) + turn(0.25)) at row + zero(2) mask "
+     "causal"},
+    {"sums_are_written_out",
+     "head 8 bias (sum p < 5: cos(0.3 * p * age)) - 5 mask causal",
+     "torsor-plain-scheme"},
+    {"elements_are_resolved",
+     "head 8 let f = [0.5, 0.25, 0.125] bias -f[i mod 3] * age mask causal",
+     "torsor-plain-scheme"},
+    {"products_are_written_out",
+     "head 8 param w: f32[3, 8] bias dot(q[i], w[j mod 3]) mask causal",
+     "torsor-plain-scheme"},
+    {"an_encoding_stands_apart",
+     "head 8 param table: f32[64, 6] clock pos in 0 .. 63 embed table[t] sink "
+     "1 bias -0.25 * age mask causal",
+     "torsor-split-encoding"},
 };
 
 class IdentityTest : public testing::TestWithParam<Identity> {};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Values that are lanes of the key: one cache, whatever acts on either.
+// Values that are lanes of the key: one cache, whatever acts on either, in
+// rows, pages and rings.
 #include "test/e2e/Differential.h"
 #include "test/e2e/Schemes.h"
 
@@ -121,6 +122,18 @@ TEST_P(ValueInKey, AgreesFreshCachedAndInParts) {
       run.op = TORSOR_STEP;
       EXPECT_EQ(differential(compiled, problem, run, magnitude), "")
           << shape.name << " by step";
+      run.op = shape.op;
+      for (CacheForm form :
+           {CacheForm{TORSOR_PAGED, 16}, CacheForm{TORSOR_PAGED, 3},
+            CacheForm{TORSOR_RING, 0, 4, 3}}) {
+        run.cache = form;
+        if (!problem.keyIndices || form.layout != TORSOR_RING)
+          EXPECT_EQ(differential(compiled, problem, run, magnitude), "")
+              << shape.name << ", layout " << form.layout << ", slots "
+              << form.slots;
+      }
+      run.cache = {};
+      run.op = TORSOR_STEP;
       // Moved, a key is rounded once more, and so is a pair of its value.
       ASSERT_TRUE(compiled.kernel->info().ops >> TORSOR_REBASE & 1);
       run.shift = 50000;
