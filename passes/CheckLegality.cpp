@@ -18,6 +18,11 @@ namespace torsor {
 bool isCausalMask(Value mask, MLIRContext *context) {
   if (!mask)
     return false;
+  // One condition is enough, whatever the others bound by positions.
+  if (auto both = mask.getDefiningOp<arith::AndIOp>())
+    if (isCausalMask(both.getLhs(), context) ||
+        isCausalMask(both.getRhs(), context))
+      return true;
   MaskBounds bounds = boundMask(mask, context);
   if (bounds.byPosition)
     return false;

@@ -71,6 +71,8 @@ public:
   /// Blocks in turn, each on what the one before left in the f32 row.
   void emitInSteps(ArrayRef<BlockAttr> blocks) {
     for (BlockAttr block : blocks) {
+      if (block.isAnchored() && !action.anchor && action.onQuery)
+        emitGainAhead(block);
       if (block.isAnchored() ? !action.anchor : action.isAnchoredOnly)
         continue;
       if (block.getKind() == BlockKind::Zero ||
@@ -82,6 +84,24 @@ public:
   }
 
 private:
+  /// A query fades from an anchor, once or more often, or not at all where the
+  /// anchor is its own time: its gain stands in the row, once.
+  void emitGainAhead(BlockAttr block) {
+    PairsAttr at = block.getLanes();
+    double gain = block.qGain();
+    if (gain == 1)
+      return;
+    int64_t links = block.getKind() == BlockKind::Jordan ? block.getOrder() : 1;
+    int64_t link = at.getSecond() - at.getFirst();
+    Lanes apart{e, at.getStep()};
+    pairs(at.getCount(), lanes, [&](Num p, int64_t n) {
+      for (int64_t l = 0; l < links; ++l) {
+        Num lane = p * at.getStep() + (at.getFirst() + l * link);
+        apart.store(to, lane, apart.load(to, lane, n) * gain);
+      }
+    });
+  }
+
   Num scaled(Num value, double blockGain) {
     value = e.convert(value, e.f32);
     if (action.gain)

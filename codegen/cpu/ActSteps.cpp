@@ -129,7 +129,13 @@ private:
     return tables.rates(tables.kernel.tables[block.getRates()], place,
                         p + block.getRateOffset(), n);
   }
-  double gain() const { return action.onQuery ? block.qGain() : block.kGain(); }
+  /// A query's row has the gain of what fades before it has an anchor
+  /// (Act.cpp).
+  double gain() const {
+    if (action.onQuery)
+      return block.isAnchored() ? 1 : block.qGain();
+    return block.kGain();
+  }
   /// Times of the pairs p … p + n - 1 from their anchors in f64; with the
   /// sign of the side: exp(t X) on keys, exp(-s X) on queries.
   Num span(Num p, int64_t n) const {

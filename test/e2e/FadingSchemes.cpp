@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Regions of displacement some of which fade.
+// What fades: under gains, in windows of positions, in some regions of
+// displacement.
 #include "test/e2e/Schemes.h"
 
 #include <cmath>
@@ -27,6 +28,28 @@ void nothing(Problem &, Random &) {}
 
 std::vector<SchemeCase> fadingRegionCases() {
   return {
+      {"gain_on_decay",
+       [](int64_t d) {
+         return scheme(d, d, "",
+                       "gain(decay(" + text(d) + ", rate = 0.03), by = 1.25)");
+       },
+       [](int64_t d) { return Magnitude{1.6 / std::sqrt(double(d)), 0}; },
+       nothing},
+      {"gain_on_chain",
+       [](int64_t d) {
+         return scheme(d, d / 2 * 2, "",
+                       "gain(sum b < " + text(d / 2) +
+                           ": jordan(decay(1, rate = 0.2), order = 2, couple = "
+                           "0.1), by = 1.25)");
+       },
+       [](int64_t d) { return Magnitude{6.4 / std::sqrt(double(d)), 0}; },
+       nothing},
+      {"decay_in_a_window_of_positions",
+       [](int64_t d) {
+         return "scheme x { action decay(" + text(d) +
+                ", rate = 0.03) mask causal and s - t < 50 }";
+       },
+       plain, nothing},
       {"region_near_and_far_fade",
        [](int64_t d) {
          int64_t e = d / 2 * 2;
