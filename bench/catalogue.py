@@ -3,7 +3,7 @@
 """What each scheme of examples/schemes costs beside plain rotary positions.
 
 usage: catalogue.py TORSOR [--only REGEX] [--kernel prefill|decode]
-                    [--rounds N] [--seconds S]
+                    [--rounds N] [--seconds S] [--target LEVEL]
 
 Every cell is the time of a kernel over that of rotary positions of the same
 shape and mask (bench/cases.torsor), f32, one thread: both are timed in turn, a
@@ -118,12 +118,13 @@ def rows():
 
 
 class Timer:
-    def __init__(self, torsor, rounds, seconds):
+    def __init__(self, torsor, rounds, seconds, target):
         self.torsor, self.rounds, self.seconds = torsor, rounds, seconds
+        self.target = ["--target", target] if target else []
 
     def work(self, source, shape):
         """Time in units of the peak: the clock drifts from run to run."""
-        command = [self.torsor, "bench", *source, *shape, "--json",
+        command = [self.torsor, "bench", *source, *shape, *self.target, "--json",
                    "--rounds", "3", "--seconds", str(self.seconds)]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
@@ -177,8 +178,10 @@ def main():
     parser.add_argument("--kernel", choices=("prefill", "decode"))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.3)
+    parser.add_argument("--target", help="a machine level, as of 'torsor bench'")
     options = parser.parse_args()
-    timer = Timer(options.torsor, options.rounds, options.seconds)
+    timer = Timer(options.torsor, options.rounds, options.seconds,
+                  options.target)
     kernels = [options.kernel] if options.kernel else ["prefill", "decode"]
     print("| scheme | shape | at most | " + " | ".join(kernels) + " |")
     print("|" + "---|" * (3 + len(kernels)), flush=True)

@@ -11,6 +11,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
+#include <cmath>
+#include <limits>
 #include <optional>
 
 using namespace mlir;
@@ -263,6 +265,50 @@ Known rangeOfCast(Operation &op, unsigned width, Ranges get) {
   return in.low >= 0 ? in : IntRange{0, (int64_t(1) << from) - 1};
 }
 
+/// What a real lies between unless it is NaN: from constants, and what keeps
+/// their order.
+std::pair<double, double> boundsOfReal(Value value, int depth = 0) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  std::pair<double, double> none = {-infinity, infinity};
+  APFloat constant(0.0);
+  if (matchPattern(value, m_ConstantFloat(&constant)) && !constant.isNaN()) {
+    double number = constant.convertToDouble();
+    return {number, number};
+  }
+  Operation *op = value.getDefiningOp();
+  if (!op || depth > 8)
+    return none;
+  auto at = [&](unsigned n) {
+    return boundsOfReal(op->getOperand(n), depth + 1);
+  };
+  if (isa<arith::MaximumFOp>(op))
+    return {std::max(at(0).first, at(1).first),
+            std::max(at(0).second, at(1).second)};
+  if (isa<arith::MinimumFOp>(op))
+    return {std::min(at(0).first, at(1).first),
+            std::min(at(0).second, at(1).second)};
+  if (isa<math::FloorOp>(op))
+    return {std::floor(at(0).first), std::floor(at(0).second)};
+  if (isa<math::CeilOp>(op))
+    return {std::ceil(at(0).first), std::ceil(at(0).second)};
+  return none;
+}
+
+/// Conversions saturate, and give 0 for NaN.
+Known rangeOfRounding(Operation &op, unsigned width, Ranges) {
+  if (!isa<arith::FPToSIOp>(op))
+    return std::nullopt;
+  IntRange full = IntRange::ofWidth(width);
+  auto [low, high] = boundsOfReal(op.getOperand(0));
+  auto bounded = [&](double bound) {
+    return bound <= double(full.low)    ? full.low
+           : bound >= double(full.high) ? full.high
+                                        : int64_t(bound);
+  };
+  return IntRange{std::min<int64_t>(0, bounded(low)),
+                  std::max<int64_t>(0, bounded(high))};
+}
+
 Known rangeOfLeaf(Operation &op, unsigned, Ranges) {
   if (isa<IndexOp>(op))
     return IntRange{0, maxIndex};
@@ -300,7 +346,7 @@ void IntervalAnalysis::visit(Operation &op) {
   auto get = [this](Value value) { return getRange(value); };
   IntRange range = IntRange::ofWidth(width);
   for (auto *rangeOf : {rangeOfSum, rangeOfDivision, rangeOfChoice, rangeOfBits,
-                        rangeOfCast, rangeOfLeaf})
+                        rangeOfCast, rangeOfRounding, rangeOfLeaf})
     if (auto known = rangeOf(op, width, get)) {
       range = *known;
       break;

@@ -58,11 +58,9 @@ private:
 };
 
 bool DotLifter::pickedIndices(Value vector, SmallVectorImpl<unsigned> &picked) {
-  VarySet set = varies.of(vector);
-  if (set.has(VarySet::Path | VarySet::Content | VarySet::Score))
-    return false;
-  if (set.isUniform())
+  if (varies.of(vector).isUniform())
     return true;
+  // What picks a row may read anything: it is computed for each pair.
   auto read = vector.getDefiningOp<ReadOp>();
   if (!read)
     return false;

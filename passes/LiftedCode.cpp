@@ -14,10 +14,10 @@ const FilledTable &tableOf(SchemePlan &plan, TabulatedOp op, bool key) {
 
 const FilledTable &tableOf(SchemePlan &plan, TableDotOp op, bool byLane) {
   // By lanes a row number is a lane of a vector: rows are filled up to the
-  // longest one.
-  int64_t count = op.getCount();
-  std::pair<int64_t, Value> rows = {byLane ? (count + 15) / 16 * 16 : count,
-                                    op.getRow()};
+  // longest one, and to an odd number of them. At multiples of a large power of
+  // 2 the elements of a column would share a few lines of the cache.
+  int64_t count = op.getCount(), padded = ((count + 15) / 16 | 1) * 16;
+  std::pair<int64_t, Value> rows = {byLane ? padded : count, op.getRow()};
   std::pair<int64_t, Value> lanes = {plan.head, op.getLane()};
   std::pair<int64_t, Value> both[2] = {byLane ? lanes : rows,
                                        byLane ? rows : lanes};

@@ -26,7 +26,7 @@ bool isNarrowable(Operation &op) {
              arith::CeilDivSIOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp,
              arith::RemUIOp, arith::MaxSIOp, arith::MinSIOp, arith::AndIOp,
              arith::OrIOp, arith::XOrIOp, arith::ShRSIOp, arith::SelectOp,
-             arith::CmpIOp, arith::SIToFPOp, math::AbsIOp>(op);
+             arith::CmpIOp, arith::SIToFPOp, arith::FPToSIOp, math::AbsIOp>(op);
 }
 
 /// Of numbers below 0 these read other bits at 32 than at 64.

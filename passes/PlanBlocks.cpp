@@ -107,29 +107,6 @@ void setFamily(SchemePlan &plan, PlannedPair &pair) {
     pair.member = *q.getMember();
 }
 
-/// Cuts pairs at the same times and gains into runs of equal steps.
-void cutRuns(ArrayRef<PlannedPair> pairs, PlannedBranch &out) {
-  for (size_t begin = 0; begin < pairs.size();) {
-    PlannedBlock block;
-    int64_t step = 1;
-    size_t end = begin + 1;
-    bool paired = pairs[begin].second >= 0;
-    if (end < pairs.size() && paired &&
-        pairs[end].first - pairs[begin].first ==
-            pairs[end].second - pairs[begin].second)
-      step = pairs[end].first - pairs[begin].first;
-    while (
-        end < pairs.size() && pairs[end].first == pairs[end - 1].first + step &&
-        (!paired || pairs[end].second == pairs[end - 1].second + step) &&
-        (!pairs[end].family || pairs[end].member == pairs[end - 1].member + 1))
-      ++end;
-    block.pairs.assign(pairs.begin() + begin, pairs.begin() + end);
-    block.step = step;
-    out.push_back(std::move(block));
-    begin = end;
-  }
-}
-
 /// Gathers the pairs of one branch.
 class BranchPlanner {
 public:

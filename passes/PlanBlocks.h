@@ -62,6 +62,11 @@ struct PlannedBlock {
 /// The blocks of one branch of the action, in the order in which they act.
 using PlannedBranch = llvm::SmallVector<PlannedBlock>;
 
+/// Cuts pairs at the same times and gains, sorted by their first lane, into
+/// runs of equal steps: the longest from the first lane on, and so on with what
+/// is left. They act on lanes of their own, in any order.
+void cutRuns(llvm::ArrayRef<PlannedPair> group, PlannedBranch &out);
+
 struct SchemePlan;
 
 /// The blocks of these units; refuses what has no kernel. `onValues`: they act

@@ -3,6 +3,7 @@
 #include "codegen/cpu/Act.h"
 
 #include "codegen/cpu/ActSteps.h"
+#include "codegen/cpu/Gather.h"
 #include "codegen/cpu/Phase.h"
 #include "runtime/torsor_kernel.h"
 
@@ -40,12 +41,9 @@ struct Lanes {
   int64_t step;
 
   Num load(Pointer row, Num first, int64_t count) const {
-    if (step == 1)
+    if (step == 1 || count == 1)
       return row.load(first, count);
-    Num all = e.undef(e.vec(count, row.element));
-    for (int64_t n = 0; n < count; ++n)
-      all = e.insert(all, row.load(first + n * step), n);
-    return all;
+    return gather(row + first, e.iota(e.i32, count) * step);
   }
   void store(Pointer row, Num first, Num value) const {
     if (step == 1)

@@ -26,8 +26,6 @@ struct Action {
   /// Where the time of a block that grows or fades begins (ActSteps.h); null:
   /// such blocks are left out.
   llvm::function_ref<Pointer(BlockAttr)> anchor = nullptr;
-  /// Couples times elapsed time by chain, where they are known; null: not.
-  llvm::function_ref<Pointer(BlockAttr)> couplings = nullptr;
   /// Other blocks, the norm and the factors are left out.
   bool isAnchoredOnly = false;
   /// Null: phases are computed for each row.

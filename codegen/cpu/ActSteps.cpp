@@ -3,6 +3,7 @@
 #include "codegen/cpu/ActSteps.h"
 
 #include "codegen/cpu/Exp.h"
+#include "codegen/cpu/Gather.h"
 #include "codegen/cpu/Phase.h"
 
 #include "llvm/ADT/BitVector.h"
@@ -164,10 +165,8 @@ private:
   Num load(Num p, int64_t start, int64_t n) const {
     if (at.getStep() == 1 || n == 1)
       return row.load(p * at.getStep() + start, n);
-    Num all = e.undef(e.vec(n, e.f32));
-    for (int64_t k = 0; k < n; ++k)
-      all = e.insert(all, row.load((p + k) * at.getStep() + start), k);
-    return all;
+    return gather(row + (p * at.getStep() + start),
+                  e.iota(e.i32, n) * at.getStep());
   }
   void store(Num p, int64_t start, Num value) const {
     if (at.getStep() == 1 || !value.isVector())
@@ -196,8 +195,7 @@ private:
   void chain() {
     int64_t order = block.getOrder(), link = at.getSecond() - at.getFirst();
     pairs(at.getCount(), [&](Num p, int64_t n) {
-      Num u = action.couplings ? action.couplings(block).load(p, n)
-                               : coupling(p, n);
+      Num u = coupling(p, n);
       Nums x, weights = {Num()}; // u^m / m!
       for (int64_t l = 0; l < order; ++l)
         x.push_back(load(p, at.getFirst() + l * link, n));

@@ -196,50 +196,6 @@ void Anchors::emitQuery(Num row, Pointer anchors, Pointer to) const {
              to);
 }
 
-/// All rows at once: each lane's factor since the first row's time.
-void Anchors::emitRows(Num begin) const {
-  int64_t head = c.layout.head, lanes = c.lanes(), whole = head / lanes * lanes;
-  Pointer factors = frameSlots(e, e.f32, head);
-  Place place = block.place(c, indices, e.index(0));
-  auto time = [&](int64_t slot) {
-    return loadSlot(e, c.rowSlots[slot], e.index(0), 1,
-                    c.layout.rowSlots[slot]);
-  };
-  auto anchor = [&](BlockAttr each) {
-    return anchorOf(blocks, each, anchorsOf(begin));
-  };
-  Action action = {blocks, /*onQuery=*/true, head, time, Num()};
-  action.anchor = anchor;
-  e.loop(0, e.index(head), 1, [&](Num d) { factors.store(d, e.real(1.0)); });
-  SmallVector<std::pair<BlockAttr, Pointer>> chains;
-  for (BlockAttr each : blocks) {
-    if (each.getKind() == BlockKind::Decay)
-      emitStep(e, lanes, action, each, c.tables, place, factors);
-    if (each.getKind() != BlockKind::Jordan)
-      continue;
-    Pointer coupled = frameSlots(e, e.f32, each.getLanes().getCount());
-    emitCouplings(e, lanes, action, each, c.tables, place, coupled);
-    chains.push_back({each, coupled});
-  }
-  auto couplings = [&](BlockAttr each) {
-    for (auto &[block, coupled] : chains)
-      if (block == each)
-        return coupled;
-    return Pointer();
-  };
-  action.couplings = couplings;
-  e.loop(0, used, 1, [&](Num row) {
-    Pointer from = relative(row), to = c.anchoredQueries + row * head;
-    auto piece = [&](Num d, int64_t n) {
-      to.store(d, from.load(d, n) * factors.load(d, n));
-    };
-    e.loop(0, e.index(whole), lanes, [&](Num d) { piece(d, lanes); });
-    e.loop(whole, e.index(head), 1, [&](Num d) { piece(d, 1); });
-    for (auto &[block, coupled] : chains)
-      emitStep(e, lanes, action, block, c.tables, place, to);
-  });
-}
-
 /// The rows of the groups that see some key, each from its own time.
 void Anchors::emitNearRows(Num begin, Num end, Num groups) const {
   int64_t rowTile = c.layout.rowTile;

@@ -2,7 +2,11 @@
 // The vectors of tokens beside the action.
 #include "codegen/cpu/Contents.h"
 
+#include "codegen/cpu/Gather.h"
+
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+#include "llvm/ADT/bit.h"
 
 using namespace mlir;
 
@@ -158,11 +162,17 @@ SmallVector<ProductTable, 2> productTables(AttentionOp op) {
 
 void emitProducts(const TableReader &tables, const Place &place,
                   const ProductTable &product, const Contents &contents,
-                  int64_t rows, Num first, Num end, Pointer to) {
+                  int64_t rows, Num apart, Num first, Num end, Pointer to) {
   Emitter &e = tables.e;
-  int64_t lanes = tables.kernel.target->lanes, width = contents.width;
+  const Target &target = *tables.kernel.target;
+  int64_t lanes = target.lanes, width = contents.width;
   const Table &table = *tables.kernel.find(product.table);
-  // As many sums at once as the latency of one addition asks for.
+  SmallVector<Pointer> from, into;
+  for (int64_t r = 0; r < rows; ++r) {
+    from.push_back(contents.row + apart * (r * width));
+    into.push_back(to + apart * (r * product.padded));
+  }
+  // As a register tile of scores.
   auto piece = [&](Num vector, int64_t count) {
     Num at = vector * lanes;
     Nums start(rows * count, e.constant(e.vec(lanes, e.f32), 0.0));
@@ -174,8 +184,7 @@ void emitProducts(const TableReader &tables, const Place &place,
             loaded.push_back(
                 tables.rates(table, place, row + v * lanes, lanes));
           for (int64_t r = 0; r < rows; ++r) {
-            Num x = e.convert(contents.row.load(d + r * width), e.f32);
-            x = e.splat(x, lanes);
+            Num x = e.splat(e.convert(from[r].load(d), e.f32), lanes);
             for (int64_t v = 0; v < count; ++v)
               next[r * count + v] = fma(x, loaded[v], carried[r * count + v]);
           }
@@ -183,38 +192,29 @@ void emitProducts(const TableReader &tables, const Place &place,
         });
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t v = 0; v < count; ++v)
-        to.store(at + (r * product.padded + v * lanes), sums[r * count + v]);
+        into[r].store(at + v * lanes, sums[r * count + v]);
   };
-  int64_t most = std::clamp<int64_t>(12 / rows, 1, 8);
-  Num whole = first + alignDown(end - first, most);
-  e.loop(first, whole, most, [&](Num vector) { piece(vector, most); });
-  if (most > 1)
-    e.loop(whole, end, 1, [&](Num vector) { piece(vector, 1); });
+  int64_t tile = target.rowTile * target.vectorTile;
+  int64_t most = std::clamp<int64_t>(tile / rows, 1, 8);
+  for (most = llvm::bit_floor(uint64_t(most)); most; most /= 2) {
+    Num whole = first + alignDown(end - first, most);
+    e.loop(first, whole, most, [&](Num vector) { piece(vector, most); });
+    first = whole;
+  }
 }
 
 Num emitPick(Emitter &e, Pointer from, Num index, int64_t count, int64_t lanes,
              int64_t stride) {
   index = max(min(index, count - 1), 0);
+  // Rows of products are short: offsets within those of a vector fit 32 bits.
+  Num rows = e.iota(e.i32, lanes) * stride;
   if (!index.isVector()) {
-    Num at = e.convert(index, e.i64);
-    if (stride == 0)
-      return e.splat(from.load(at), lanes);
-    Num values = e.undef(e.vec(lanes, e.f32));
-    for (int64_t lane = 0; lane < lanes; ++lane)
-      values = e.insert(values, from.load(at + lane * stride), lane);
-    return values;
+    Pointer own = from + e.convert(index, e.i64);
+    return stride ? gather(own, rows) : e.splat(own.load(0), lanes);
   }
-  auto gathered = [&]() -> Nums {
-    Num values = e.undef(e.vec(lanes, e.f32));
-    for (int64_t lane = 0; lane < lanes; ++lane)
-      values = e.insert(
-          values,
-          from.load(e.convert(e.lane(index, lane), e.i64) + lane * stride),
-          lane);
-    return {values};
-  };
   if (stride != 0)
-    return gathered()[0];
+    return gather(from, e.convert(index, e.i32) + rows);
+  auto gathered = [&]() -> Nums { return {gather(from, index)}; };
   Num first = e.lane(index, 0);
   Num spread = e.splat(first, lanes) - index;
   Num equal = e.any(spread != 0) ^ 1;

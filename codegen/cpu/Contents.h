@@ -51,18 +51,20 @@ Num emitRowDot(const TableReader &tables, const Place &place,
 struct ProductTable {
   Side side;
   mlir::Value table;
-  int64_t rows, padded; // padded: to whole vectors
+  int64_t rows, padded; // padded: as the table is, to whole vectors
+  /// Vectors that hold its rows.
+  int64_t vectors(int64_t lanes) const { return (rows + lanes - 1) / lanes; }
 };
 /// The tables whose products a kernel tabulates.
 llvm::SmallVector<ProductTable, 2> productTables(AttentionOp op);
 
-/// Writes the products of `rows` vectors, which lie one behind the other at
-/// `contents`, with the rows of a table by lanes, from its vector `first` to
-/// before `end`. The products of a vector lie `padded` behind those of the one
-/// before.
+/// Writes the products of `rows` vectors with the rows of a table by lanes,
+/// from its vector `first` to before `end`. Each vector lies `apart` vectors
+/// behind the one before, the first at `contents`, and its products `apart`
+/// times `padded` behind the other's.
 void emitProducts(const TableReader &tables, const Place &place,
                   const ProductTable &product, const Contents &contents,
-                  int64_t rows, Num first, Num end, Pointer to);
+                  int64_t rows, Num apart, Num first, Num end, Pointer to);
 
 /// Elements at `index` (a scalar or a vector of `lanes`) of `from`, the lane's
 /// own row `stride` elements further on; indices lie in 0 ... count - 1 or are

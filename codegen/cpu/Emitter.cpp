@@ -8,6 +8,8 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace torsor {
@@ -152,6 +154,18 @@ static Num roundToBf16(Emitter &e, Num a) {
   return e.bitcast(high, e.bf16);
 }
 
+/// Rounds vectors towards 0 to integers: what lies beyond becomes the last one,
+/// NaN 0. LLVM's own saturation goes lane by lane.
+static Num saturated(Emitter &e, Num a, Type to) {
+  unsigned width = getElementTypeOrSelf(to).getIntOrFloatBitWidth();
+  double limit = std::ldexp(1.0, int(width) - 1);
+  Num isAbove = a >= limit;
+  Num inside = select(a < limit, max(a, -limit), 0.0); // of NaN 0
+  Num whole = e.num(LLVM::FPToSIOp::create(e.b, to, inside.value));
+  int64_t last = APInt::getSignedMaxValue(width).getSExtValue();
+  return select(isAbove, e.constant(to, last), whole);
+}
+
 Num Emitter::convert(Num a, Type element) {
   Type from = a.element(), to = withElement(a.type(), element);
   if (from == element)
@@ -171,7 +185,8 @@ Num Emitter::convert(Num a, Type element) {
     return num(arith::TruncFOp::create(b, to, a.value));
   }
   if (isFloat)
-    return call("llvm.fptosi.sat", to, {a});
+    return a.isVector() ? saturated(*this, a, to)
+                        : call("llvm.fptosi.sat", to, {a});
   if (becomesFloat) {
     if (from == i1)
       return num(arith::UIToFPOp::create(b, to, a.value));

@@ -24,6 +24,18 @@ static Nums polynomials(Emitter &e, llvm::ArrayRef<Num> f) {
   return p;
 }
 
+/// a * 2^n by the instruction.
+static Num scalef(Num a, Num n) {
+  Emitter &e = *a.e;
+  return e.call(
+      "llvm.x86.avx512.mask.scalef.ps.512", a.type(),
+      {a, n, a, e.constant(e.i16, int64_t(-1)), e.constant(e.i32, int64_t(4))});
+}
+
+static bool hasScalef(const Target &target, Num a) {
+  return target.hasScalef && a.lanes() == 16;
+}
+
 static Nums scaledExp2(Emitter &e, Nums x) {
   // -inf would leave NaN as its fraction.
   Num lowest = e.constant(x[0].type(), -1024.0);
@@ -33,14 +45,12 @@ static Nums scaledExp2(Emitter &e, Nums x) {
     fraction.push_back(x[n] - whole[n]);
   Nums p = polynomials(e, fraction);
   for (size_t n = 0; n < x.size(); ++n)
-    p[n] = e.call("llvm.x86.avx512.mask.scalef.ps.512", p[n].type(),
-                  {p[n], whole[n], x[n], e.constant(e.i16, int64_t(-1)),
-                   e.constant(e.i32, int64_t(4))});
+    p[n] = scalef(p[n], whole[n]);
   return p;
 }
 
 Nums emitExp2(Emitter &e, const Target &target, Nums x) {
-  if (target.hasScalef && x[0].lanes() == 16)
+  if (hasScalef(target, x[0]))
     return scaledExp2(e, x);
   // A comparison with NaN is false, so `max` must keep its second operand.
   Num lowest = e.constant(x[0].type(), -127.0);
@@ -61,6 +71,18 @@ Nums emitExp2(Emitter &e, const Target &target, Nums x) {
 
 Num emitExp2(Emitter &e, const Target &target, Num x) {
   return emitExp2(e, target, Nums{x})[0];
+}
+
+Num emitScaled(Emitter &e, const Target &target, Num a, Num n) {
+  if (hasScalef(target, a))
+    return scalef(a, n);
+  // 1.5 * 2^23 more, and n lies in the low bits. In two steps, since 2^n may
+  // lie beyond the normal numbers where the product does not.
+  Num whole = e.bitcast(n + 12582912.0, e.i32) - 0x4b400000;
+  Num half = whole >> 1;
+  for (Num part : {half, whole - half})
+    a = a * e.bitcast((part + 127) << 23, e.f32);
+  return a;
 }
 
 Num emitExp2Rest(Emitter &e, Num x) { return polynomials(e, {x})[0]; }

@@ -18,6 +18,9 @@ Nums emitExp2(Emitter &e, const Target &target, Nums x);
 /// 2^x for |x| <= 1/2, relative error below 2e-7. NaN stays NaN.
 Num emitExp2Rest(Emitter &e, Num x);
 
+/// a * 2^n for whole numbers n from -150 to 150, or NaN.
+Num emitScaled(Emitter &e, const Target &target, Num a, Num n);
+
 } // namespace torsor
 
 #endif // TORSOR_CODEGEN_CPU_EXP_H

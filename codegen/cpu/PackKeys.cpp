@@ -125,8 +125,9 @@ static void emitKeyProducts(const TileContext &c, Num first) {
     Pointer to = c.products[n] + first * product.padded;
     e.loop(0, e.index(lanes), rows, [&](Num slot) {
       emitProducts(c.tables, c.place, product,
-                   {c.contents + slot * width, width}, rows, e.index(0),
-                   e.index(product.padded / lanes), to + slot * product.padded);
+                   {c.contents + slot * width, width}, rows, e.index(1),
+                   e.index(0), e.index(product.vectors(lanes)),
+                   to + slot * product.padded);
     });
   }
 }

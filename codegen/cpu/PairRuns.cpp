@@ -2,6 +2,8 @@
 // Indices by which pairs pick rows of tables, as runs along the keys.
 #include "codegen/cpu/PairRuns.h"
 
+#include "codegen/cpu/Gather.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 
@@ -139,9 +141,9 @@ Num PairRuns::indexAt(size_t run, Num row, Num key) const {
   return indexOf(runs[run], c.indices.load(row), key);
 }
 
-std::array<Num, 4> PairRuns::corners(const Run &run, Num row, int64_t rows,
+std::array<Num, 4> PairRuns::corners(const Run &run, Num row, Num lastRow,
                                      Num key, Num last) const {
-  Num low = c.indices.load(row), high = c.indices.load(row + (rows - 1));
+  Num low = c.indices.load(row), high = c.indices.load(lastRow);
   return {indexOf(run, low, key), indexOf(run, low, last),
           indexOf(run, high, key), indexOf(run, high, last)};
 }
@@ -156,11 +158,11 @@ static std::pair<Num, Num> extremes(ArrayRef<Num> ends) {
 }
 
 std::optional<std::pair<Num, Num>>
-PairRuns::bounds(RowDotOp dot, Num row, int64_t rows, Num key, Num last) const {
+PairRuns::bounds(RowDotOp dot, Num row, Num lastRow, Num key, Num last) const {
   const Run *run = dot.getByLane() ? find(dot.getRow()) : nullptr;
   if (!run)
     return std::nullopt;
-  return extremes(corners(*run, row, rows, key, last));
+  return extremes(corners(*run, row, lastRow, key, last));
 }
 
 PairRuns::Shape PairRuns::shape(Num row, int64_t rows, Num key,
@@ -168,7 +170,8 @@ PairRuns::Shape PairRuns::shape(Num row, int64_t rows, Num key,
   Emitter &e = c.e;
   Shape shape = {c.runsOn, c.runsOn};
   for (const Run &run : runs) {
-    std::array<Num, 4> ends = corners(run, row, rows, key, key + keys - 1);
+    std::array<Num, 4> ends =
+        corners(run, row, row + (rows - 1), key, key + keys - 1);
     auto [least, most] = extremes(ends);
     shape.isEqual = shape.isEqual & (least == most);
     Num way = (keys - 1) * int64_t(run.steps.key);
@@ -205,11 +208,8 @@ Num PairRuns::emitDot(RowDotOp dot, const Run &run, Num row, Num key) const {
                       isKey ? product.padded : 0);
     if (isKey) { // each key has a row of products of its own
       Pointer own = from + (index + (key - first) * int64_t(run.steps.key));
-      Num values = e.undef(e.vec(lanes, e.f32));
-      for (int64_t lane = 0; lane < lanes; ++lane)
-        values = e.insert(
-            values, own.load(lane * (product.padded + run.steps.key)), lane);
-      return values;
+      return gather(own,
+                    e.iota(e.i32, lanes) * (product.padded + run.steps.key));
     }
     if (run.steps.key > 0)
       return (from + index).load(key - first, lanes);

@@ -35,9 +35,9 @@ public:
   };
   Shape shape(Num row, int64_t rows, Num key, Num keys) const;
 
-  /// Least and greatest index of the dot's picks for these rows and the keys
-  /// key … last; nothing if it is no run.
-  std::optional<std::pair<Num, Num>> bounds(RowDotOp dot, Num row, int64_t rows,
+  /// Least and greatest index of the dot's picks for the rows row … lastRow and
+  /// the keys key … last; nothing if it is no run.
+  std::optional<std::pair<Num, Num>> bounds(RowDotOp dot, Num row, Num lastRow,
                                             Num key, Num last) const;
   /// How index number `run` changes.
   IndexSteps stepsOf(size_t run) const { return runs[run].steps; }
@@ -67,7 +67,7 @@ private:
   bool add(mlir::Value index, int64_t count);
   const Run *find(mlir::Value index) const;
   /// At the first and last key of the first row, then of the last.
-  std::array<Num, 4> corners(const Run &run, Num row, int64_t rows, Num key,
+  std::array<Num, 4> corners(const Run &run, Num row, Num lastRow, Num key,
                              Num last) const;
   Num evaluate(mlir::Value value, Num i, Num j) const;
   Num indexOf(const Run &run, Num i, Num key) const;

@@ -81,21 +81,21 @@ static Contents emitQueryContents(const TileContext &c, const RowLanes &around,
   return contents;
 }
 
-/// The vectors of a table of products that the rows row … row + rows - 1 need:
-/// all, or where indices run on those between what the first and the last key
-/// that is seen pick.
+/// The vectors of a table of products that the rows row … lastRow need: all, or
+/// where indices run on those between what the first and the last key that is
+/// seen pick.
 static Range productRange(const TileContext &c, const Indices &indices,
-                          const ProductTable &product, Num row, int64_t rows) {
+                          const ProductTable &product, Num row, Num lastRow) {
   Emitter &e = c.e;
   AttentionOp op = c.op;
-  Range whole = {e.index(0), e.index(product.padded / c.lanes())};
+  Range whole = {e.index(0), e.index(product.vectors(c.lanes()))};
   if (!c.runsOn)
     return whole;
   Range keys = {c.keysFrom, c.keysTo};
   if (!c.keysFrom)
     keys = hullOf(e, emitRanges(e, op.getVisible(), c.place.sequence,
                                 indices.mapsHold, true, c.indices.load(row),
-                                c.indices.load(row + (rows - 1))));
+                                c.indices.load(lastRow)));
   Range found = whole;
   found.end = e.index(0);
   bool some = false;
@@ -107,7 +107,7 @@ static Range productRange(const TileContext &c, const Indices &indices,
     for (auto dot : region->getOps<RowDotOp>()) {
       if (dot.getTable() != product.table || dot.getSide() != product.side)
         continue;
-      auto ends = runs.bounds(dot, row, rows, keys.begin, keys.end - 1);
+      auto ends = runs.bounds(dot, row, lastRow, keys.begin, keys.end - 1);
       if (!ends)
         return whole;
       Num low = max(min(ends->first, product.rows - 1), 0) / c.lanes();
@@ -123,9 +123,10 @@ static Range productRange(const TileContext &c, const Indices &indices,
 }
 
 /// The products of all used rows with tables, where pairs read them: of several
-/// rows at once, if they read one table.
+/// rows at once that read one table, where heads have their own those of a
+/// head.
 static void emitQueryProducts(const TileContext &c, const Indices &indices,
-                              Num used) {
+                              Num headsPerGroup, Num used) {
   Emitter &e = c.e;
   int64_t width = c.layout.head;
   for (auto [n, product] : llvm::enumerate(c.layout.products)) {
@@ -134,15 +135,24 @@ static void emitQueryProducts(const TileContext &c, const Indices &indices,
     auto axes = c.kernel.find(product.table)->info.getAxes();
     bool byHead =
         llvm::any_of(axes, [](StringAttr axis) { return axis == "H"; });
-    int64_t rows = c.layout.byHead || !byHead ? c.layout.rowTile : 1;
+    Num apart = byHead ? headsPerGroup : e.index(1);
     Pointer products = c.products[n];
-    e.loop(0, used, rows, [&](Num row) {
+    auto emit = [&](Num row, int64_t rows) {
       Place place = c.place;
       place.head = c.rowHeads.load(row);
-      Range vectors = productRange(c, indices, product, row, rows);
+      Num last = row + apart * (rows - 1);
+      Range vectors = productRange(c, indices, product, row, last);
       emitProducts(c.tables, place, product, {c.contents + row * width, width},
-                   rows, vectors.begin, vectors.end,
+                   rows, apart, vectors.begin, vectors.end,
                    products + row * product.padded);
+    };
+    int64_t rowTile = c.layout.rowTile;
+    e.loop(0, min(apart, used), 1, [&](Num first) {
+      Num count = (used - first + apart - 1) / apart;
+      Num whole = first + alignDown(count, rowTile) * apart;
+      e.loop(first, whole, apart * rowTile,
+             [&](Num row) { emit(row, rowTile); });
+      e.loop(whole, used, apart, [&](Num row) { emit(row, 1); });
     });
   }
 }
@@ -201,7 +211,7 @@ SmallVector<Bounds> emitQueryRows(const TileContext &c, const Indices &indices,
         }
         return bounds;
       });
-  emitQueryProducts(c, indices, used);
+  emitQueryProducts(c, indices, block.headsPerGroup, used);
   SmallVector<Bounds> bounds;
   for (size_t n = 0; n < ends.size(); n += 2)
     bounds.push_back({ends[n], ends[n + 1]});

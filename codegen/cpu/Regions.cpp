@@ -2,7 +2,11 @@
 // Regions of kernel-level ops as code: scalar as they are, or over lanes.
 #include "codegen/cpu/Regions.h"
 
+#include "codegen/cpu/VectorMath.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/Matchers.h"
 
 #include "llvm/ADT/DenseMap.h"
 
@@ -26,8 +30,32 @@ LogicalResult checkRegion(Region &region) {
   return success();
 }
 
+/// The larger or the smaller of a number and a constant, which is not NaN: one
+/// instruction, where the general one has to ask for NaN. Null for others.
+static Num emitBound(Operation &op, ArrayRef<Num> operands) {
+  if (!isa<arith::MaximumFOp, arith::MinimumFOp>(op))
+    return {};
+  for (unsigned n : {0, 1}) {
+    APFloat bound(0.0);
+    if (!matchPattern(op.getOperand(n), m_ConstantFloat(&bound)) ||
+        bound.isNaN())
+      continue;
+    // `max` and `min` give the second where one is NaN.
+    return isa<arith::MaximumFOp>(op) ? max(operands[n], operands[1 - n])
+                                      : min(operands[n], operands[1 - n]);
+  }
+  return {};
+}
+
 /// `op` again over these operands, widened to vectors if one of them is.
-static Nums cloneElementwise(Emitter &e, Operation &op, Nums operands) {
+static Nums cloneElementwise(Emitter &e, const Target &target, Operation &op,
+                             Nums operands) {
+  if (Num own = emitVectorMath(e, target, op, operands))
+    return {own};
+  if (Num own = emitBound(op, operands))
+    return {own};
+  if (isa<arith::FPToSIOp>(op) && operands[0].isVector())
+    return {e.convert(operands[0], op.getResult(0).getType())};
   int64_t lanes = 1;
   for (Num operand : operands)
     lanes = std::max(lanes, operand.lanes());
@@ -40,6 +68,12 @@ static Nums cloneElementwise(Emitter &e, Operation &op, Nums operands) {
   copy->setOperands(values);
   for (Value result : copy->getResults())
     result.setType(e.vec(lanes, result.getType()));
+  // Products may be added without a rounding between, as elsewhere.
+  if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(copy) &&
+      operands[0].element().isF32())
+    copy->setAttr("fastmath",
+                  arith::FastMathFlagsAttr::get(
+                      e.b.getContext(), arith::FastMathFlags::contract));
   Nums results;
   for (Value result : copy->getResults())
     results.push_back(e.num(result));
@@ -71,7 +105,8 @@ Nums cloneRegion(Region &region, ArrayRef<Num> arguments,
       results = {tables.lookup(*kernel.find(lookup.getTable()), place,
                                mapped(lookup.getIndices()), lookup.getType())};
     else
-      results = cloneElementwise(e, op, mapped(op.getOperands()));
+      results =
+          cloneElementwise(e, *kernel.target, op, mapped(op.getOperands()));
     for (auto [result, num] : llvm::zip(op.getResults(), results))
       known[result] = num;
   }

@@ -4,11 +4,8 @@
 #include "codegen/cpu/ScoreTile.h"
 
 #include "codegen/cpu/BfloatPairs.h"
-#include "codegen/cpu/NearPairs.h"
-#include "codegen/cpu/PairRuns.h"
-#include "codegen/cpu/PathSums.h"
 #include "codegen/cpu/Prefetch.h"
-#include "codegen/cpu/Slots.h"
+#include "codegen/cpu/ScorePairs.h"
 
 using namespace mlir;
 
@@ -28,14 +25,14 @@ public:
   void emit(Num partial) {
     Nums scores = products();
     AttentionOp op = c.op;
-    SmallVector<Nums> sums = pathSums(scores, partial);
-    if (!op.getLogit().empty())
-      scores = logits(scores, sums);
-    scores = maskedIf(partial, scores);
+    bool isRaw = !op.getLogit().empty();
+    if (!isRaw)
+      scores = maskedIf(partial, scores);
     eachVector([&](int64_t r, int64_t v) {
-      c.scores.store(row(r) * c.layout.keys + (key(v) - tile),
-                     scores[r * vectors + v]);
+      scoresAt(r, v).store(0, scores[r * vectors + v]);
     });
+    if (isRaw)
+      return emitLogits(c, {firstRow, panel, tile, vectors}, partial);
     for (int64_t r = 0; r < rows; ++r) {
       Num at = row(r) * c.lanes();
       Num highest = c.rowMax.load(at, c.lanes());
@@ -56,75 +53,6 @@ private:
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t v = 0; v < vectors; ++v)
         body(r, v);
-  }
-
-  /// What the region `logit` makes of the scores: with narrower integers where
-  /// they hold.
-  Nums logits(const Nums &scores, ArrayRef<Nums> sums) {
-    if (!c.near)
-      return logitsByRun(c, scores, sums);
-    return e.choose(
-        c.isNear,
-        [&] {
-          TileContext near = c;
-          near.op = c.near->op();
-          return logitsByRun(near, scores, sums);
-        },
-        [&] { return logitsInTurn(c, scores, sums); });
-  }
-  /// With picks from tables as broadcasts or plain loads where they run so.
-  Nums logitsByRun(const TileContext &in, const Nums &scores,
-                   ArrayRef<Nums> sums) {
-    AttentionOp op = in.op;
-    PairRuns runs(in, op.getLogit());
-    if (!c.runsOn || !runs.exist())
-      return logitsOf(in, scores, sums);
-    PairRuns::Shape shape =
-        runs.shape(firstRow, rows, key(0), e.index(vectors * c.lanes()));
-    auto along = [&](bool straight) {
-      runs.straight = straight;
-      runs.first = key(0);
-      TileContext known = in;
-      known.runs = &runs;
-      return logitsOf(known, scores, sums);
-    };
-    return e.choose(
-        shape.isEqual, [&] { return along(false); },
-        [&] {
-          return e.choose(
-              shape.isStraight, [&] { return along(true); },
-              [&] { return logitsInTurn(in, scores, sums); });
-        });
-  }
-  Nums logitsOf(const TileContext &in, Nums scores, ArrayRef<Nums> sums) {
-    AttentionOp op = in.op;
-    eachVector([&](int64_t r, int64_t v) {
-      Num &score = scores[r * vectors + v];
-      score = emitPair(in, op.getLogit(), row(r), key(v), score,
-                       sums.empty() ? Nums() : sums[r * vectors + v]);
-    });
-    return scores;
-  }
-  /// One vector after another, since it is rare: in little code.
-  Nums logitsInTurn(const TileContext &in, Nums scores, ArrayRef<Nums> sums) {
-    if (!sums.empty())
-      return logitsOf(in, scores, sums);
-    eachVector([&](int64_t r, int64_t v) {
-      scoresAt(r, v).store(0, scores[r * vectors + v]);
-    });
-    AttentionOp op = in.op;
-    int64_t lanes = c.lanes();
-    e.loop(firstRow, firstRow + rows, 1, [&](Num row) {
-      Pointer own = c.scores + (row * c.layout.keys - tile);
-      e.loop(key(0), key(0) + vectors * lanes, lanes, [&](Num key) {
-        own.store(key,
-                  emitPair(in, op.getLogit(), row, key, own.load(key, lanes)));
-      });
-    });
-    eachVector([&](int64_t r, int64_t v) {
-      scores[r * vectors + v] = scoresAt(r, v).load(0, lanes);
-    });
-    return scores;
   }
 
   Pointer scoresAt(int64_t r, int64_t v) {
@@ -275,29 +203,6 @@ private:
         });
   }
 
-  /// Sums of the terms of paths from the last key down, for each vector; the
-  /// sums of the keys behind are carried from panel to panel.
-  SmallVector<Nums> pathSums(const Nums &scores, Num partial) {
-    if (!c.layout.paths)
-      return {};
-    SmallVector<Nums> sums(rows * vectors);
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t v = vectors - 1; v >= 0; --v) {
-        auto shown = [&]() -> Nums { return {isSeen(r, v)}; };
-        Num seen;
-        if (partial)
-          seen = e.choose(partial, shown, [&]() -> Nums {
-            return {e.splat(e.constant(e.i1, int64_t(1)), c.lanes())};
-          })[0];
-        else
-          seen = shown()[0];
-        Nums each =
-            emitPathTerms(c, row(r), key(v), scores[r * vectors + v], seen);
-        sums[r * vectors + v] = emitPathSums(c, row(r), each);
-      }
-    return sums;
-  }
-
   /// Hides what is hidden, if some pair may be.
   Nums maskedIf(Num partial, const Nums &values) {
     if (!partial)
@@ -307,23 +212,12 @@ private:
         [&]() -> Nums { return values; });
   }
 
-  Num isSeen(int64_t r, int64_t v) {
-    AttentionOp op = c.op;
-    // Padding lies behind the last key, or has a negative index.
-    Num number =
-        e.splat(e.convert(key(v), e.i32), c.lanes()) + e.iota(e.i32, c.lanes());
-    Num seen = number < e.convert(c.keyCount, e.i32);
-    seen = seen & (c.keyIndices.load(key(v), c.lanes()) >= 0);
-    if (!op.getMask().empty())
-      seen = seen & emitPair(c, op.getMask(), row(r), key(v));
-    return seen;
-  }
-
   Nums masked(Nums scores) {
     Num hidden = e.constant(e.vec(c.lanes(), e.f32), hiddenScore);
     eachVector([&](int64_t r, int64_t v) {
       Num &score = scores[r * vectors + v];
-      score = select(isSeen(r, v), score, hidden);
+      Num seen = emitSeen(c, row(r), key(v), c.keyCount);
+      score = select(seen, score, hidden);
     });
     return scores;
   }

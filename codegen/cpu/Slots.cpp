@@ -195,6 +195,18 @@ Nums emitPairs(const TileContext &c, Region &region, Num row, Num key,
   return results;
 }
 
+Num emitSeen(const TileContext &c, Num row, Num key, Num count) {
+  Emitter &e = c.e;
+  AttentionOp op = c.op;
+  int64_t lanes = c.lanes();
+  Num number = e.splat(e.convert(key, e.i32), lanes) + e.iota(e.i32, lanes);
+  Num seen =
+      (number < e.convert(count, e.i32)) & (c.keyIndices.load(key, lanes) >= 0);
+  if (!op.getMask().empty())
+    seen = seen & emitPair(c, op.getMask(), row, key);
+  return seen;
+}
+
 Num emitStart(const TileContext &c, Num row, Num key) {
   AttentionOp op = c.op;
   if (!op.getInit().empty())

@@ -41,6 +41,10 @@ Num emitPair(const TileContext &c, mlir::Region &region, Num row, Num key,
 Nums emitPairs(const TileContext &c, mlir::Region &region, Num row, Num key,
                Num score = {}, llvm::ArrayRef<Num> paths = {});
 
+/// Whether the row sees each of the keys key … key + lanes - 1, of `count` in
+/// all: padding lies behind the last, or has a negative index.
+Num emitSeen(const TileContext &c, Num row, Num key, Num count);
+
 /// What the accumulator starts with: init, or zero.
 Num emitStart(const TileContext &c, Num row, Num key);
 

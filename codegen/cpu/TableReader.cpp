@@ -2,8 +2,11 @@
 // Reading tables in generated code.
 #include "codegen/cpu/TableReader.h"
 
+#include "codegen/cpu/Gather.h"
 #include "codegen/cpu/ScanLayout.h"
 #include "runtime/torsor_kernel.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 
@@ -164,13 +167,17 @@ Num TableReader::lookup(const Table &table, const Place &place,
     loaded = base.data.load(uniform, lanes);
   } else {
     lanes = varying[0].lanes();
-    loaded = e.undef(e.vec(lanes, base.data.element));
-    for (int64_t lane = 0; lane < lanes; ++lane) {
-      Num offset = uniform;
-      for (auto [index, step] : llvm::zip(varying, steps))
-        offset = offset + e.convert(e.lane(index, lane), e.i64) * step;
-      loaded = e.insert(loaded, base.data.load(offset), lane);
+    Num offsets;
+    for (auto [index, step] : llvm::zip(varying, steps)) {
+      // Elements side by side may be numbered in 32 bits.
+      bool isDense = getConstantIntValue(step.value) == 1;
+      if (!isDense || varying.size() > 1)
+        index = e.convert(index, e.i64);
+      if (!isDense)
+        index = index * step;
+      offsets = offsets ? offsets + index : index;
     }
+    loaded = gather(base.data + uniform, offsets);
   }
   Num value = widenElement(e, loaded, result);
   return inside ? select(inside, value, e.constant(value.type(), int64_t(0)))

@@ -232,4 +232,67 @@ TEST_P(TermTargets, Agree) {
   }
 }
 
+/// Numbers of all sizes between `low` and `high`, as f32.
+std::vector<double> numbersBetween(double low, double high, Random &random) {
+  std::vector<double> numbers = {low, high, 0};
+  for (int n = 0; n < 2000; ++n) {
+    double size = std::pow(10, random.uniform(-30, 30));
+    double number = n % 4 == 0   ? random.uniform(-1, 1)
+                    : n % 4 == 1 ? random.uniform(-50, 50)
+                    : n % 4 == 2 ? size
+                                 : -size;
+    if (number >= low && number <= high)
+      numbers.push_back(number);
+  }
+  for (double &number : numbers)
+    number = float(number);
+  return numbers;
+}
+
+// A row that sees one key alone has its logit as LSE.
+TEST(Functions, OfPairsAreExactToAFewUnits) {
+  struct {
+    const char *text; // up to its argument, whose parentheses are closed
+    double (*f)(double);
+    double low, high;
+    const char *end = ")";
+  } functions[] = {
+      {"exp(", [](double x) { return std::exp(x); }, -85, 88},
+      {"log1p(max(-0.9999999, ", [](double x) { return std::log1p(x); },
+       -0.9999999, 3e38, "))"},
+      {"softplus(",
+       [](double x) {
+         return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x)));
+       },
+       -80, 1e30},
+      {"sigmoid(", [](double x) { return 1 / (1 + std::exp(-x)); }, -80, 1e30},
+      {"floor(", [](double x) { return std::floor(x); }, -2e9, 2e9},
+  };
+  for (const auto &function : functions)
+    for (const char *target : {"", "x86-64-v3"}) {
+      Random random(7);
+      std::vector<double> numbers =
+          numbersBetween(function.low, function.high, random);
+      int64_t count = int64_t(numbers.size());
+      Compiled compiled = compileText(
+          std::string("scheme x { head 1 input a, one: f32 per token logit ") +
+              function.text + "a[i] * one[j]" + function.end + " mask i == j }",
+          1, TORSOR_F32, target);
+      ASSERT_TRUE(compiled.kernel);
+      Problem problem = makeCall({"", 1, 1, {{count, count}}}, 1, 1, random);
+      addPerToken(problem, "a", {}, false, [&](int64_t, int64_t token) {
+        return numbers[size_t(token)];
+      });
+      addPerToken(problem, "one", {}, false,
+                  [](int64_t, int64_t) { return 1; });
+      RunResult result = compiled.kernel->run(problem, {});
+      ASSERT_EQ(result.error, "");
+      for (size_t n = 0; n < numbers.size(); ++n) {
+        double want = function.f(numbers[n]);
+        EXPECT_NEAR(result.lse[n], want, 6e-7 * std::fabs(want) + 1e-37)
+            << function.text << " of " << numbers[n] << " " << target;
+      }
+    }
+}
+
 } // namespace
