@@ -140,7 +140,7 @@ void Applier::jordan(const Action &action, double *x, Mode mode) const {
   double step = values.cell(action.a).f * time(action, mode, 0, true);
   std::vector<double> result(action.width, 0.0);
   for (int64_t r = 0; r < action.order; ++r)
-    for (int64_t d = 0; d < action.order; ++d) {
+    for (int64_t d = 0; d < (step == 0 ? 1 : action.order); ++d) {
       int64_t from = transposed(mode) ? r - d : r + d;
       if (from < 0 || from >= action.order)
         continue;

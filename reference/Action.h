@@ -25,7 +25,7 @@ enum class Mode {
   Back,     ///< exp(-s X), which turns an output back
   Pair,     ///< exp((t - s) X), gains of both sides
   PairKey,  ///< As Key, but what fades has the whole t - s …
-  PairQuery ///< … and nothing here: for gains of one side around it.
+  PairQuery ///< … and here, where all else is as for Query, nothing.
 };
 
 /// Applies actions with the values of one moment.

@@ -118,14 +118,14 @@ static double dot(const double *a, const double *b, int64_t n) {
   return sum;
 }
 
-/// F(s) and G(t) apart for gains of one side, else exp((t - s) X) on the key.
+/// What fades as exp((t - s) X) on the key, since its halves may leave the
+/// range of doubles; turns and gains on either side, as everywhere: infinity
+/// turned by t and then by -s is not infinity turned by t - s.
 double HeadRun::scoreOfPair(const Action &action, int64_t key) {
   std::vector<double> q = gather(action, values.query());
   std::vector<double> k = gather(action, values.key(key));
-  bool sides = action.kind == Action::SideGains;
-  applier.apply(action, k.data(), sides ? Mode::PairKey : Mode::Pair);
-  if (sides)
-    applier.apply(action, q.data(), Mode::PairQuery);
+  applier.apply(action, k.data(), Mode::PairKey);
+  applier.apply(action, q.data(), Mode::PairQuery);
   return dot(q.data(), k.data(), action.width);
 }
 
