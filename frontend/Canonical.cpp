@@ -7,6 +7,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
+#include <map>
 
 #include "fmt/format.h"
 
@@ -35,16 +36,8 @@ public:
       : printer(file, scheme), scheme(scheme) {}
 
   std::string run() {
-    text = fmt::format("scheme {} {{\n", scheme.name);
+    // The terms first: they say what is read, and the rest is not declared.
     bool attends = scheme.mask != nullptr;
-    if (attends)
-      printWidths();
-    for (const ClockInfo *clock : scheme.getClocks())
-      printClock(*clock);
-    for (bool params : {true, false})
-      for (const TensorInfo &tensor : scheme.tensors)
-        if (tensor.isParam() == params)
-          printTensor(tensor);
     printNorm();
     if (scheme.action)
       line("action", printer.print(scheme.action));
@@ -54,7 +47,16 @@ public:
       printTerms();
     if (scheme.embed)
       line("embed", printer.print(*scheme.embed));
-    text += "}\n";
+    std::string terms = std::move(text);
+    text = fmt::format("scheme {} {{\n", scheme.name);
+    if (attends)
+      printWidths();
+    printClocks();
+    for (bool params : {true, false})
+      for (const TensorInfo &tensor : scheme.tensors)
+        if (tensor.isParam() == params && printer.hasRead(&tensor))
+          printTensor(tensor);
+    text += terms + "}\n";
     if (printer.isTooLong())
       text += "// longer than 16 MB, and so not complete\n";
     return std::move(text);
@@ -78,6 +80,23 @@ private:
                                 scheme.valueLanes->second));
     else if (!scheme.valueIsOpen)
       line("value", std::to_string(scheme.value));
+  }
+
+  /// Running sums first, in which other clocks are read.
+  void printClocks() {
+    std::string head = std::move(text);
+    std::map<const ClockInfo *, std::string> lines;
+    for (bool running : {true, false})
+      for (const ClockInfo *clock : scheme.getClocks())
+        if (clock->running == running &&
+            (clock->name == "pos" || printer.hasRead(clock))) {
+          text.clear();
+          printClock(*clock);
+          lines[clock] = std::move(text);
+        }
+    text = std::move(head);
+    for (const ClockInfo *clock : scheme.getClocks())
+      text += lines[clock];
   }
 
   void printClock(const ClockInfo &clock) {
@@ -149,9 +168,9 @@ private:
     if (scheme.normEps)
       add("eps", printReal(*scheme.normEps));
     if (scheme.normKey)
-      add("k", scheme.normKey->name);
+      add("k", printer.print(*scheme.normKey));
     if (scheme.normQuery)
-      add("q", scheme.normQuery->name);
+      add("q", printer.print(*scheme.normQuery));
     std::string name = scheme.norm == NormKindName::L2 ? "l2" : "rms";
     line("norm", args.empty() ? name : fmt::format("{}({})", name, args));
   }

@@ -140,6 +140,10 @@ struct Node {
   bool isConstant() const { return op <= NodeOp::BoolConstant; }
   bool isVector() const { return length >= 0; }
   bool isNumber() const { return !isVector() && type != NumberType::Bool; }
+  /// A constant that, as the rate of a decay, may be meant as its factor.
+  bool looksLikeFactor() const {
+    return op == NodeOp::RealConstant && real > 0.5 && real < 1;
+  }
   /// A number constant as a real.
   double asReal() const {
     return op == NodeOp::IntConstant ? integer.toReal() : real;

@@ -72,10 +72,16 @@ std::string NodePrinter::print(const VectorInfo &vector) {
   return "[" + printArguments(elements) + "]";
 }
 
-std::string NodePrinter::print(ClockRef ref) const {
+std::string NodePrinter::print(ClockRef ref) {
+  read.insert(ref.clock);
   if (ref.member < 0)
     return ref.clock->name;
   return fmt::format("{}[{}]", ref.clock->name, ref.member);
+}
+
+std::string NodePrinter::print(const TensorInfo &tensor) {
+  read.insert(&tensor);
+  return tensor.name;
 }
 
 std::string NodePrinter::bind(TokenId token) {
@@ -114,7 +120,7 @@ std::string NodePrinter::printArguments(llvm::ArrayRef<const Node *> args) {
 }
 
 std::string NodePrinter::printRead(const Node *node) {
-  std::string text = node->tensor->name;
+  std::string text = print(*node->tensor);
   std::string indices;
   if (node->token != TokenId::None)
     indices = printToken(node->token);
@@ -288,8 +294,12 @@ std::string NodePrinter::print(const ActionNode *action, bool inner) {
     return fmt::format("zero({})", action->width);
   case ActionOp::Turn:
     return fmt::format("turn({})", rate());
-  case ActionOp::Decay:
-    return fmt::format("decay({}, rate = {})", action->width, rate());
+  case ActionOp::Decay: {
+    // In parentheses a rate is taken as it is.
+    bool quoted = action->rate.node->looksLikeFactor();
+    return fmt::format("decay({}, rate = {})", action->width,
+                       quoted ? "(" + rate() + ")" : rate());
+  }
   case ActionOp::Jordan:
     return fmt::format("jordan({}, order = {}, couple = {})", print(kid(0)),
                        action->order, rate());
@@ -298,7 +308,7 @@ std::string NodePrinter::print(const ActionNode *action, bool inner) {
                        print(*action->v));
   case ActionOp::Basis:
     return fmt::format("basis({}, columns = {})", print(kid(0)),
-                       action->columns->name);
+                       print(*action->columns));
   case ActionOp::Gain:
     if (action->u)
       return fmt::format("gain({}, q = {}, k = {})", print(kid(0)),

@@ -5,7 +5,7 @@
 
 #include "frontend/Canonical.h"
 
-#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace torsor {
 
@@ -23,7 +23,11 @@ public:
   std::string print(const VectorInfo &vector);
   /// `inner`: inside a product or before `at`, where a sum takes parentheses.
   std::string print(const ActionNode *action, bool inner = false);
-  std::string print(ClockRef clock) const;
+  std::string print(ClockRef clock);
+  std::string print(const TensorInfo &tensor);
+
+  /// Has what was printed so far read the clock or the tensor?
+  bool hasRead(const void *declared) const { return read.contains(declared); }
 
   /// The name of a bound token, fresh where it would hide another.
   std::string bind(TokenId token);
@@ -44,6 +48,7 @@ private:
   const CheckedFile &file;
   const Scheme &scheme;
   std::vector<std::pair<TokenId, std::string>> bound;
+  llvm::DenseSet<const void *> read;
   /// Characters made so far.
   size_t length = 0;
 };

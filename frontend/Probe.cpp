@@ -5,17 +5,16 @@
 #include "frontend/Builtins.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SmallVector.h"
 
 #include <cmath>
-#include <limits>
 
 using namespace torsor;
 
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
-double applyTwo(NodeOp op, double a, double b) {
+double applyTwo(NodeOp op, double a, double b, double unknown) {
   switch (op) {
   case NodeOp::Add:
     return a + b;
@@ -52,7 +51,7 @@ double applyTwo(NodeOp op, double a, double b) {
   case NodeOp::Max:
     return std::max(a, b);
   default:
-    return nan;
+    return unknown;
   }
 }
 
@@ -60,6 +59,17 @@ struct Prober {
   const ProbePoint &point;
   llvm::DenseMap<const Node *, double> values;
 
+  /// The arm of a Select that counts at the point.
+  const Node *taken(const Node *select) {
+    return select->operands[value(select->operands[0]) != 0 ? 1 : 2];
+  }
+  /// Is this 1 / 0, or 0 to a negative power?
+  bool isPole(const Node *node) {
+    bool divides = node->op == NodeOp::Div && value(node->operands[1]) == 0;
+    bool powers = node->op == NodeOp::Power && value(node->operands[0]) == 0 &&
+                  value(node->operands[1]) < 0;
+    return divides || powers;
+  }
   double value(const Node *node) {
     if (auto known = values.find(node); known != values.end())
       return known->second;
@@ -81,7 +91,7 @@ private:
     case NodeOp::Time:
       return node->token == TokenId::Query ? s
              : node->token == TokenId::Key ? t
-                                           : nan;
+                                           : point.unknown;
     case NodeOp::Age:
       return s - t;
     case NodeOp::Delta:
@@ -95,7 +105,7 @@ private:
     case NodeOp::Length:
       return double(point.length);
     default:
-      return nan;
+      return point.unknown;
     }
   }
 
@@ -103,16 +113,16 @@ private:
     if (node->operands.empty())
       return leaf(node);
     if (node->op == NodeOp::Select)
-      return value(node->operands[value(node->operands[0]) != 0 ? 1 : 2]);
+      return value(taken(node));
     if (node->op == NodeOp::Clamp)
       return std::max(
           value(node->operands[1]),
           std::min(value(node->operands[0]), value(node->operands[2])));
     if (node->operands.size() == 2)
       return applyTwo(node->op, value(node->operands[0]),
-                      value(node->operands[1]));
+                      value(node->operands[1]), point.unknown);
     if (node->operands.size() != 1)
-      return nan;
+      return point.unknown;
     double x = value(node->operands[0]);
     switch (node->op) {
     case NodeOp::ToReal:
@@ -133,7 +143,7 @@ private:
       break;
     }
     const RealFunction *function = findRealFunction(getSpelling(node->op));
-    return function ? function->apply(x) : nan;
+    return function ? function->apply(x) : point.unknown;
   }
 };
 
@@ -142,4 +152,24 @@ private:
 double torsor::probe(const Node *node, const ProbePoint &point) {
   Prober prober{point, llvm::DenseMap<const Node *, double>()};
   return prober.value(node);
+}
+
+const Node *torsor::findPole(const Node *node, const ProbePoint &point) {
+  Prober prober{point, llvm::DenseMap<const Node *, double>()};
+  if (std::isfinite(prober.value(node)))
+    return nullptr;
+  llvm::DenseSet<const Node *> seen;
+  llvm::SmallVector<const Node *> open = {node};
+  while (!open.empty()) {
+    const Node *next = open.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    if (prober.isPole(next))
+      return next;
+    if (next->op == NodeOp::Select)
+      open.append({next->operands[0], prober.taken(next)});
+    else
+      open.append(next->operands.begin(), next->operands.end());
+  }
+  return nullptr;
 }

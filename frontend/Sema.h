@@ -288,6 +288,7 @@ private:
   void warnGrowing(SchemeState &state);
   void warnFuture(SchemeState &state);
   void warnMaskBias(SchemeState &state);
+  void warnInfinite(SchemeState &state);
   void warnAbsolute(const BinaryExpr *e, Scalar a, Scalar b, const Node *made,
                     const Env &env);
 

@@ -201,15 +201,16 @@ Meaning Sema::evalDecay(BlockCall &call, Env &env) {
                  : fmt::format("'{}' may be negative; declare its range ('in 0 "
                                ".. inf')",
                                quote(e))));
-  // A number written there; what is computed is rarely meant as a factor.
-  if (llvm::isa<RealExpr>(e) && rate.scalar.node->real > 0.5 &&
-      rate.scalar.node->real < 1)
-    warn(e->range, "rate",
-         fmt::format("a rate of {} fades by a factor of {} per unit; if it is "
-                     "meant as that factor, write -log({})",
-                     printConstant(rate.scalar.node),
-                     printNumber(std::exp(-rate.scalar.node->asReal())),
-                     printConstant(rate.scalar.node)));
+  // A number written there; what is computed, or stands in parentheses as the
+  // canonical form has it, is rarely meant as a factor.
+  if (llvm::isa<RealExpr>(e) && !e->parens &&
+      rate.scalar.node->looksLikeFactor())
+    warn(
+        e->range, "rate",
+        fmt::format("a rate of {0} fades by a factor of {1} per unit; if it is "
+                    "meant as that factor, write -log({0}), else ({0})",
+                    printConstant(rate.scalar.node),
+                    printNumber(std::exp(-rate.scalar.node->asReal()))));
   ActionNode node{ActionOp::Decay, *width};
   node.rate = rate.scalar;
   node.varies = rate.getVaries();

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The checker: what is legal but rarely meant.
+#include "frontend/Canonical.h"
 #include "frontend/Probe.h"
 #include "frontend/Sema.h"
 
 #include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
 
 #include "fmt/format.h"
 
@@ -14,6 +17,7 @@ void Sema::warnAbout(SchemeState &state) {
   warnGrowing(state);
   warnFuture(state);
   warnMaskBias(state);
+  warnInfinite(state);
 }
 
 void Sema::warnUnused(SchemeState &state) {
@@ -154,4 +158,76 @@ void Sema::warnMaskBias(SchemeState &state) {
        fmt::format("a bias of {} does not hide a pair; write the condition in "
                    "'mask'",
                    printConstant(found)));
+}
+
+/// Where a divisor is 0, in words, by what it depends on.
+static std::string describePlace(const Node *divisor, const ProbePoint &point) {
+  bool query = divisor->varies & varies::query;
+  bool key = divisor->varies & varies::key;
+  if (query && key)
+    return point.query == point.key
+               ? "at a query's own key"
+               : fmt::format("at query {} and key {}", point.query, point.key);
+  if (query || key)
+    return fmt::format("at {} {}", query ? "query" : "key",
+                       query ? point.query : point.key);
+  return fmt::format("in head {}", point.head);
+}
+
+/// What follows from a value that is not finite in a clause, and the fix.
+static std::string describeEffect(llvm::StringRef clause, double value,
+                                  const std::string &divisor, bool positive) {
+  bool perPair = clause == "bias" || clause == "logit";
+  std::string fix = positive ? fmt::format("max({}, 1)", divisor)
+                             : std::string("what is never 0");
+  if (perPair && value < 0)
+    return fmt::format("hides the pair; write that in 'mask', or divide by {}",
+                       fix);
+  return fmt::format("makes the row NaN; divide by {}, or give the case a "
+                     "value of its own with 'if'",
+                     fix);
+}
+
+void Sema::warnInfinite(SchemeState &state) {
+  const Scheme &scheme = state.scheme;
+  struct Term {
+    llvm::StringRef clause;
+    const Node *node;
+    SourceRange range;
+  };
+  llvm::SmallVector<Term> terms = {
+      {"scale", scheme.scale, scheme.scaleRange},
+      {"softcap", scheme.softcap, scheme.softcapRange},
+      {"bias", scheme.bias, scheme.biasRange},
+      {"logit", scheme.logit, scheme.logitRange},
+      {"sink", scheme.sink, scheme.sinkRange}};
+  if (scheme.valueBias)
+    for (const Scalar &element : scheme.valueBias->elements)
+      terms.push_back({"value_bias", element.node, scheme.valueBiasRange});
+  // A query's own key first: there every age is 0.
+  constexpr std::pair<int64_t, int64_t> pairs[] = {
+      {4000, 4000}, {4000, 3999}, {4000, 4001}, {4000, 0}, {0, 0}, {1, 0}};
+  for (const Term &term : terms)
+    for (auto [query, key] : pairs) {
+      ProbePoint point{.query = query, .key = key, .unknown = 0.5};
+      if (!term.node || (scheme.mask && probe(scheme.mask, point) == 0))
+        continue;
+      const Node *pole = findPole(term.node, point);
+      if (!pole)
+        continue;
+      const Node *divisor = pole->operands[pole->op == NodeOp::Div ? 1 : 0];
+      std::string text = printNode(out, scheme, divisor);
+      if (text.size() > 48)
+        text = text.substr(0, 47) + "…";
+      bool isFar = probe(divisor, {.query = 4000, .key = 10, .head = 1}) > 0;
+      bool here = pole->range.file == term.range.file &&
+                  pole->range.begin >= term.range.begin &&
+                  pole->range.end <= term.range.end;
+      double value = probe(term.node, point);
+      return warn(here ? pole->range : term.range, "infinite",
+                  fmt::format("'{}' is 0 {}, where this {} is {} and {}", text,
+                              describePlace(divisor, point), term.clause.str(),
+                              value,
+                              describeEffect(term.clause, value, text, isFar)));
+    }
 }

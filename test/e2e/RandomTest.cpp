@@ -3,6 +3,8 @@
 //
 //   TORSOR_RANDOM_SEED=n     the first seed; 0: one from the clock
 //   TORSOR_RANDOM_SCHEMES=n  how many schemes, 20 shapes each
+#include "frontend/Canonical.h"
+#include "frontend/Check.h"
 #include "test/e2e/Arguments.h"
 #include "test/e2e/Differential.h"
 #include "test/e2e/RandomScheme.h"
@@ -14,6 +16,7 @@
 #include <fstream>
 #include <functional>
 #include <gtest/gtest.h>
+#include <set>
 
 using namespace torsor;
 using namespace torsor::test;
@@ -241,6 +244,34 @@ TEST_P(RandomTest, SchemesAgree) {
               static_cast<unsigned long long>(refused),
               static_cast<unsigned long long>(without), 100 * largestShare());
   EXPECT_LE(refused + without, count / 2 + 2);
+}
+
+std::set<std::string> idsOf(const DiagnosticList &messages) {
+  std::set<std::string> ids;
+  for (const Diagnostic *message : messages.sorted())
+    ids.insert(message->id);
+  return ids;
+}
+
+// What a checked scheme means, written out, has no warning that it has not.
+TEST(Random, CanonicalTextBringsNoWarnings) {
+  int checked = 0;
+  for (uint64_t seed = 1; seed <= 400; ++seed) {
+    Random random(seed);
+    std::string source = drawScheme(random).source();
+    DiagnosticList before, after;
+    auto file =
+        checkFile(std::make_shared<SourceFile>("x", source), {}, before);
+    if (before.hasErrors())
+      continue;
+    ++checked;
+    std::string text =
+        printCanonical(*file, {file->schemes.front().get()}, nullptr);
+    checkFile(std::make_shared<SourceFile>("x", text), {}, after);
+    for (const std::string &id : idsOf(after))
+      EXPECT_TRUE(idsOf(before).contains(id)) << source << after.print();
+  }
+  EXPECT_GT(checked, 200);
 }
 
 // A planted fault: any scheme with a tanh in its bias, from seven keys on.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every wrong program gives exactly its recorded messages: text, id, line,
 // column, caret range and notes, and nothing that follows from them.
+#include "frontend/Canonical.h"
 #include "frontend/Check.h"
 
 #include <gtest/gtest.h>
@@ -31,6 +32,32 @@ std::string getName(const testing::TestParamInfo<Snippet> &info) {
 
 INSTANTIATE_TEST_SUITE_P(Expected, WrongProgram,
                          testing::ValuesIn(readSnippets()), getName);
+
+// Those that are only warned of: their canonical text has no other warnings.
+TEST(WrongPrograms, CanonicalTextBringsNoWarnings) {
+  auto idsOf = [](const DiagnosticList &list) {
+    std::set<std::string> ids;
+    for (const Diagnostic *message : list.sorted())
+      ids.insert(message->id);
+    return ids;
+  };
+  int checked = 0;
+  for (const Snippet &snippet : readSnippets()) {
+    DiagnosticList before, after;
+    auto file = checkFile(makeSource(snippet.source), {}, before);
+    if (before.hasErrors())
+      continue;
+    ++checked;
+    std::vector<const Scheme *> schemes;
+    for (const auto &scheme : file->schemes)
+      schemes.push_back(scheme.get());
+    checkFile(makeSource(printCanonical(*file, schemes, nullptr)), {}, after);
+    std::set<std::string> known = idsOf(before);
+    for (const std::string &id : idsOf(after))
+      EXPECT_TRUE(known.contains(id)) << snippet.name << after.print();
+  }
+  EXPECT_GE(checked, 3);
+}
 
 TEST(WrongPrograms, SourcesAndMessagesAreOfTheSamePrograms) {
   std::vector<Snippet> sources = readSources(), snippets = readSnippets();

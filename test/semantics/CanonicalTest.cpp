@@ -3,8 +3,10 @@
 #include "frontend/Canonical.h"
 
 #include <cmath>
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <limits>
+#include <set>
 
 #include "Checked.h"
 
@@ -38,6 +40,75 @@ INSTANTIATE_TEST_SUITE_P(Schemes, CanonicalScheme,
                                info.param.substr(info.param.rfind('/') + 1);
                            return name.substr(0, name.find('.'));
                          });
+
+std::set<std::string> warningsOf(const Checked &checked) {
+  std::set<std::string> ids;
+  for (const Diagnostic *message : checked.diagnostics.sorted())
+    ids.insert(message->id);
+  return ids;
+}
+
+/// The warnings of a program's canonical text that the program has not.
+std::string newWarnings(const Checked &program) {
+  Checked again = check(print(program));
+  std::set<std::string> known = warningsOf(program);
+  std::string found;
+  for (const Diagnostic *message : again.diagnostics.sorted())
+    if (!known.contains(message->id))
+      found += printDiagnostic(*message);
+  return found;
+}
+
+// Every program of the repository that checks, those of the tests too.
+TEST(Canonical, BringsNoWarnings) {
+  int programs = 0;
+  for (const char *folder : {"/examples", "/bench", "/test"})
+    for (const auto &entry : std::filesystem::recursive_directory_iterator(
+             std::string(TORSOR_SOURCES) + folder)) {
+      if (entry.path().extension() != ".torsor")
+        continue;
+      std::string path = entry.path().string();
+      CheckOptions options;
+      options.layers = 4;
+      Checked program =
+          check(readFile(path), options, path, entry.path().parent_path());
+      if (program.diagnostics.hasErrors())
+        continue;
+      ++programs;
+      EXPECT_EQ(newWarnings(program), "") << path;
+    }
+  EXPECT_GT(programs, 90);
+}
+
+TEST(Canonical, BringsNoWarningsWhereItFolds) {
+  for (const char *clauses :
+       {"action decay(4, rate = -log(0.5))", "action decay(4, rate = 0.9)",
+        "param w: f32 bias (if D == 4 then 0 else w) - age",
+        "input y: f32 per token let most = 4 bias -age * (if most > 8 then "
+        "y[j] else 1)",
+        "input y: f32 per token in 0 .. 1 clock c = sum l <= j: y[l] bias if "
+        "D > 4 then -age(c) else 0",
+        "clock row bias if D > 4 then -age(row) else 0",
+        "let u = 0.5 * s let w = 0.5 * t bias u - w"}) {
+    Checked program =
+        check("scheme x { head 4 mask causal " + std::string(clauses) + " }");
+    ASSERT_FALSE(program.diagnostics.hasErrors())
+        << clauses << program.diagnostics.print();
+    EXPECT_EQ(newWarnings(program), "") << clauses;
+  }
+}
+
+TEST(Canonical, DeclaresWhatIsRead) {
+  std::string text = canonicalOf(
+      "scheme x { head 4 param w: f32[H] param u: f32 input y: f32 per token "
+      "in 0 .. 1 clock row clock c = sum l <= j: y[l] * w[h] bias -age(c) mask "
+      "causal }");
+  EXPECT_TRUE(text.find("  clock  c = sum l <= j: y[l] * w[h]\n"
+                        "  param  w: f32[H]\n"
+                        "  input  y: f32 per token in 0 .. 1\n"
+                        "  scale") != std::string::npos)
+      << text;
+}
 
 TEST(Canonical, IsTheExampleOfTheSpecification) {
   EXPECT_EQ(canonicalOf("scheme packed {\n"
