@@ -21,6 +21,8 @@ struct Composer {
   torsor_status addAttention();
   torsor_status checkAbilities(const torsor_kernel_op &kernel,
                                const Array<torsor_sequence> &sequences) const;
+  torsor_status failPartial(const torsor_kernel_op &kernel,
+                            const torsor_sequence &s) const;
   torsor_status checkOrder(const torsor_sequence &s) const;
   torsor_status join(int32_t first, int32_t count);
   torsor_status compose();
@@ -38,18 +40,34 @@ Composer::checkAbilities(const torsor_kernel_op &kernel,
     return TORSOR_OK;
   if (plan.tensors[TORSOR_AT_LSE].data && !(kernel.flags & TORSOR_CAN_LSE))
     lacking = "lse";
-  if (!(kernel.flags & TORSOR_CAN_PARTIAL))
-    for (const torsor_sequence &s : sequences)
-      if (s.flags & TORSOR_PARTIAL)
-        lacking = "partial sequences";
   if (lacking)
     return fail(TORSOR_UNSUPPORTED, "%s: scheme '%s' was compiled without %s",
                 opName(kernel.op), orEmpty(scheme.descriptor.name), lacking);
+  if (!(kernel.flags & TORSOR_CAN_PARTIAL))
+    for (const torsor_sequence &s : sequences)
+      if (s.flags & TORSOR_PARTIAL)
+        return failPartial(kernel, s);
   if (kernel.flags & TORSOR_NEEDS_ORDER)
     for (const torsor_sequence &s : sequences)
       if (torsor_status status = checkOrder(s))
         return status;
   return TORSOR_OK;
+}
+
+/// What sums over tokens has to see them all.
+torsor_status Composer::failPartial(const torsor_kernel_op &kernel,
+                                    const torsor_sequence &s) const {
+  bool paths = kernel.flags & TORSOR_NEEDS_ORDER;
+  return fail(
+      TORSOR_UNSUPPORTED,
+      "%s: sequence %lld is PARTIAL, but scheme '%s' sums over the tokens %s, "
+      "and a part of the keys does not know the others: give all keys in one "
+      "call%s",
+      opName(kernel.op), (long long)s.reserved, orEmpty(scheme.descriptor.name),
+      paths ? "between key and query" : "before each token (a running clock)",
+      paths ? ""
+            : ", or declare the clock as given ('clock c: f64') and pass the "
+              "sums");
 }
 
 /// Sums over the keys between two tokens follow the keys as they lie. Stored

@@ -14,6 +14,8 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Support/Timing.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 #include <functional>
 #include <memory>
 #include <string>
@@ -43,6 +45,8 @@ struct CompileOptions {
   /// Also `torsor_entry`, which a shared object needs.
   bool entry = false;
   bool remarks = false, warningsAreErrors = false;
+  /// Keep the decisions of passes, which `remarks` reports besides.
+  bool decisions = false;
   bool addressSanitizer = false, threadSanitizer = false;
   /// Say on standard error what each step took, when the compilation ends.
   bool timing = false;
@@ -80,12 +84,18 @@ public:
   void observe(StageObserver observer) { this->observer = observer; }
 
   DiagnosticList &getDiagnostics() { return diagnostics; }
+  /// True the first time that it is asked of a message: who prints them after
+  /// each step prints each once.
+  bool isNews(const Diagnostic *message) {
+    return shown.insert(message).second;
+  }
   const CheckedFile &getFile() const { return *file; }
   /// After check(): the schemes chosen, and what a chosen stack uses.
   llvm::ArrayRef<const Scheme *> getChosen() const { return chosen; }
   const Stack *getStack() const { return chosenStack; }
   const CompileOptions &getOptions() const { return options; }
-  /// With `remarks`: the rewrites that passes applied and refused.
+  /// With `decisions` or `remarks`: the rewrites that passes applied and
+  /// refused.
   llvm::ArrayRef<Decision> getDecisions() const { return decisions; }
   /// Not empty after a failure that no source can be blamed for.
   const std::string &getInternalError() const { return internalError; }
@@ -99,6 +109,7 @@ private:
   std::shared_ptr<const SourceFile> source;
   CompileOptions options;
   DiagnosticList diagnostics;
+  llvm::DenseSet<const Diagnostic *> shown;
   std::unique_ptr<CheckedFile> file;
   std::vector<const Scheme *> chosen;
   const Stack *chosenStack = nullptr;

@@ -231,11 +231,9 @@ std::string torsor::describeLegality(const SchemeFacts &facts) {
               ? "  stable: bounded for every key that the mask shows\n"
               : "  not bounded for every key that the mask shows\n";
   text += describeStability(facts);
-  bool turns = llvm::any_of(facts.blocks, [](const BlockFacts &block) {
-    return llvm::StringRef(block.kind).starts_with("turn");
-  });
-  return turns ? text + describePhases(facts) + describePhaseStrategies(facts)
-               : text;
+  return facts.hasTurns()
+             ? text + describePhases(facts) + describePhaseStrategies(facts)
+             : text;
 }
 
 static std::string describeWidth(int64_t width) {

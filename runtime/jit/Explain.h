@@ -30,7 +30,7 @@ std::vector<SchemeFacts> gatherAllFacts(const Compilation &compilation,
                                         mlir::ModuleOp kernels, int64_t length,
                                         int64_t trained = 0);
 
-/// Adds what passes rewrote and refused to, of a compilation with remarks.
+/// Adds what the passes decided of each scheme, where the compilation keeps it.
 void addRewrites(const Compilation &compilation, std::vector<SchemeFacts> &all);
 
 /// What was decided of legality, stability and phases, in plain words.

@@ -225,6 +225,16 @@ static void writeStability(OStream &out, const SchemeFacts &facts) {
   });
 }
 
+static void writePhase(OStream &out, const SchemeFacts &facts) {
+  if (!facts.hasTurns())
+    return out.attribute("phase", nullptr);
+  out.attributeObject("phase", [&] {
+    out.attribute("arithmetic", facts.f32Reference ? "f32_reference" : "exact");
+    attributeReal(out, "longest_position", facts.longest);
+    attributeReal(out, "error_bound_radians", facts.phaseError);
+  });
+}
+
 static void writeScheme(OStream &out, const SchemeFacts &facts) {
   out.attribute("name", facts.name);
   out.attribute("head", facts.head);
@@ -265,11 +275,7 @@ static void writeScheme(OStream &out, const SchemeFacts &facts) {
     out.attribute("bounded", facts.isBounded());
   });
   writeStability(out, facts);
-  out.attributeObject("phase", [&] {
-    out.attribute("arithmetic", facts.f32Reference ? "f32_reference" : "exact");
-    attributeReal(out, "longest_position", facts.longest);
-    attributeReal(out, "error_bound_radians", facts.phaseError);
-  });
+  writePhase(out, facts);
   out.attributeObject("counts", [&] {
     out.attribute("length", facts.length);
     attributeReal(out, "pairs", facts.pairs);

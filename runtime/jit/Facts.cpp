@@ -14,6 +14,11 @@
 
 using namespace torsor;
 
+bool SchemeFacts::hasTurns() const {
+  auto isTurn = [](const BlockFacts &block) { return block.isTurn(); };
+  return llvm::any_of(blocks, isTurn) || llvm::any_of(valueBlocks, isTurn);
+}
+
 bool SchemeFacts::isIsometric() const {
   return llvm::all_of(blocks, [](const BlockFacts &block) {
     return block.skew && block.gainQ == 1 && block.gainK == 1;
@@ -43,16 +48,17 @@ double torsor::getRoundedPhaseError(double position, double frequency) {
 
 /// The error is that of the fastest turn; reach is where it is 0.01.
 static void boundRoundedPhases(SchemeFacts &facts) {
-  facts.f32Reference = true;
   double fastest = 0;
-  for (const BlockFacts &block : facts.blocks) {
-    if (!block.varies.empty()) {
-      facts.phaseError.reset();
-      return;
+  facts.phaseError.reset();
+  for (const auto *blocks : {&facts.blocks, &facts.valueBlocks})
+    for (const BlockFacts &block : *blocks) {
+      if (!block.isTurn())
+        continue;
+      if (!block.varies.empty())
+        return;
+      for (double frequency : block.frequencies)
+        fastest = std::max(fastest, std::abs(frequency));
     }
-    for (double frequency : block.frequencies)
-      fastest = std::max(fastest, std::abs(frequency));
-  }
   facts.phaseError = getRoundedPhaseError(facts.longest, fastest);
   if (fastest == 0)
     return;
@@ -279,9 +285,12 @@ SchemeFacts torsor::gatherFacts(SchemeOp scheme, InterfaceOp interface,
     facts.scale.present = true;
     facts.scale.value = 1 / std::sqrt(static_cast<double>(facts.head));
   }
-  facts.phaseError = getPhaseError(facts.longest);
-  if (f32Reference)
-    boundRoundedPhases(facts);
+  facts.f32Reference = f32Reference;
+  if (facts.hasTurns()) {
+    facts.phaseError = getPhaseError(facts.longest);
+    if (f32Reference)
+      boundRoundedPhases(facts);
+  }
   facts.length = length;
   facts.pairs = countPairs(facts.visible, length);
   facts.flops = 2 * facts.pairs * static_cast<double>(facts.head + facts.value);

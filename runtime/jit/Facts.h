@@ -31,6 +31,12 @@ struct BlockFacts {
   bool relative = true;
   /// Where keys are acted on: "packing", "cached", …; "" without a kernel.
   std::string keys;
+
+  /// A turn, or a plane, in whatever stands around it: its time is a phase.
+  bool isTurn() const {
+    llvm::StringRef name = kind;
+    return name.starts_with("turn") || name.starts_with("plane");
+  }
 };
 
 /// A term of the logit: its constant value, or what it varies by.
@@ -74,9 +80,9 @@ struct SchemeFacts {
 
   /// Largest position that is declared, or else possible.
   double longest = 2147483647;
-  /// Bound of the phase's error there, radians; absent where the frequencies
-  /// decide it and are not all known.
-  std::optional<double> phaseError = 0;
+  /// Bound of the phase's error there, radians; absent where nothing turns, and
+  /// where the frequencies decide it and are not all known.
+  std::optional<double> phaseError;
   /// Phases are products of f32 numbers, as other libraries have them.
   bool f32Reference = false;
   /// With them: the last position up to which a phase is off by at most 0.01
@@ -110,6 +116,8 @@ struct SchemeFacts {
   int64_t cacheTokens = 0;
   double cacheBytes = 0;
 
+  /// A turn or a plane acts on q and k, or on v.
+  bool hasTurns() const;
   bool isIsometric() const;
   bool isRelative() const;
   bool isBounded() const;

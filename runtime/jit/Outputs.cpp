@@ -131,9 +131,10 @@ bool torsor::compileToFiles(Compilation &compilation, const std::string &prefix,
   }
   mlir::ModuleOp schemes = compilation.emitSchemes();
   mlir::ModuleOp kernels = compilation.formKernels();
-  std::string json = explainInJson(
-      gatherAllFacts(compilation, schemes, kernels, defaultExplainLength),
-      schemes);
+  std::vector<SchemeFacts> facts =
+      gatherAllFacts(compilation, schemes, kernels, defaultExplainLength);
+  addRewrites(compilation, facts);
+  std::string json = explainInJson(facts, schemes);
   const std::pair<const char *, std::string> files[] = {
       {".json", json},
       {".h", makeHeader(kernels, compilation.getOptions().moduleName)},

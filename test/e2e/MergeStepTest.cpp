@@ -115,7 +115,7 @@ TEST_P(MergeTest, AgreesWithTheReferenceOfTheWhole) {
         RunOptions run{shape.op, shape.layout, shape.threads, shape.appended};
         run.parts = parts;
         run.seed = seed;
-        // What sums over the keys between cannot be cut, and must say so.
+        // What sums over tokens cannot be cut, and must say so.
         std::string error = differential(compiled, problem, run, magnitude);
         if (isUnsupported(error))
           continue;
@@ -123,6 +123,35 @@ TEST_P(MergeTest, AgreesWithTheReferenceOfTheWhole) {
                              << (partial ? ", partial" : "");
       }
   }
+}
+
+TEST(Merge, SumsOverTokensSayWhyTheyAreNotCut) {
+  const std::pair<const char *, const char *> cases[] = {
+      {"scheme x { head 8 input y: f32 per token bias (sum l in j + 1 .. i: "
+       "-abs(y[l])) mask causal }",
+       "sums over the tokens between key and query, and a part of the keys "
+       "does not know the others: give all keys in one call"},
+      {"scheme x { head 8 input y: f32 per token in 0 .. 1 clock c = sum l <= "
+       "j: y[l] bias -age(c) mask causal }",
+       "sums over the tokens before each token (a running clock), and a part "
+       "of the keys does not know the others: give all keys in one call, or "
+       "declare the clock as given ('clock c: f64') and pass the sums"}};
+  for (auto [source, why] : cases)
+    for (int64_t queries : {1, 40}) {
+      std::string error;
+      Compiled compiled = compileBoth(source, {}, error);
+      ASSERT_TRUE(compiled.kernel) << error;
+      Random random(1);
+      Problem problem = makeCall({"", 2, 1, {{queries, 40}}}, 8, 8, random);
+      addPerToken(problem, "y", {}, false,
+                  [&](int64_t, int64_t) { return random.uniform(0, 1); });
+      RunOptions run;
+      run.parts = 2;
+      error = compiled.kernel->run(problem, run).error;
+      EXPECT_EQ(error, std::string("unsupported: ") +
+                           (queries == 1 ? "decode" : "prefill") +
+                           ": sequence 0 is PARTIAL, but scheme 'x' " + why);
+    }
 }
 
 } // namespace

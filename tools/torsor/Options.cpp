@@ -180,7 +180,8 @@ void torsor::finishStep(Compilation &compilation,
       continue;
     failed |= options.warningsAreErrors &&
               diagnostic->level == DiagnosticLevel::Warning;
-    fmt::print(stderr, "{}", printDiagnostic(*diagnostic));
+    if (compilation.isNews(diagnostic))
+      fmt::print(stderr, "{}", printDiagnostic(*diagnostic));
   }
   if (!compilation.getInternalError().empty())
     failInternal(compilation.getInternalError());

@@ -7,6 +7,7 @@
 #include "tools/torsor/Failure.h"
 #include "tools/torsor/Options.h"
 #include "tools/torsor/RunKernel.h"
+#include "tools/torsor/RunMissing.h"
 #include "tools/torsor/RunReference.h"
 
 #include <CLI/CLI.hpp>
@@ -44,6 +45,7 @@ private:
   bool failed = false;
 
   const Scheme &compileScheme();
+  SchemeOp emitScheme();
   void runKernel();
   Array reference(Array &referenceLse);
   void report(const char *what, const Array &found, const Array &expected,
@@ -134,11 +136,15 @@ void Runner::runKernel() {
   kernel.attend(op, o, wantLse ? &lse : nullptr);
 }
 
-Array Runner::reference(Array &referenceLse) {
+SchemeOp Runner::emitScheme() {
   mlir::ModuleOp module = compilation->emitSchemes();
   finishStep(*compilation, options.source);
+  return *module.getOps<SchemeOp>().begin();
+}
+
+Array Runner::reference(Array &referenceLse) {
   Array result;
-  runReference(*module.getOps<SchemeOp>().begin(), inputs, result, referenceLse,
+  runReference(emitScheme(), inputs, result, referenceLse,
                options.source.f32Reference);
   return result;
 }
@@ -169,6 +175,7 @@ void Runner::run() {
               "both; give one of the two");
   readTensors(options.files, inputs);
   readArguments(options.files, compileScheme(), inputs);
+  checkGiven(emitScheme(), inputs);
   if (options.reference)
     o = reference(lse);
   else
