@@ -47,6 +47,28 @@ torsor.scheme @behind head(2) {
 
 // -----
 
+// A window of positions beside 'j <= i' does not take back what that says.
+torsor.scheme @window_of_positions head(2) {
+  %i = torsor.token query
+  %j = torsor.token key
+  %rate = arith.constant 0.1 : f64
+  %d = torsor.decay %rate : !torsor.action<2>
+  torsor.action %d : !torsor.action<2>
+  %ii = torsor.index %i
+  %jj = torsor.index %j
+  %past = arith.cmpi sle, %jj, %ii : i64
+  %pos = torsor.clock "pos" : <i32>
+  %s = torsor.time %pos of %i : <i32> -> i64
+  %t = torsor.time %pos of %j : <i32> -> i64
+  %age = arith.subi %s, %t : i64
+  %w = arith.constant 23 : i64
+  %near = arith.cmpi slt, %age, %w : i64
+  %m = arith.andi %past, %near : i1
+  torsor.mask %m
+}
+
+// -----
+
 // A rate below 0 grows with the distance.
 torsor.scheme @growing head(2) {
   %i = torsor.token query
