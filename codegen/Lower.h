@@ -23,7 +23,7 @@ namespace torsor {
 mlir::LogicalResult lowerToLlvmDialect(mlir::ModuleOp module,
                                        mlir::TimingScope &timing);
 
-/// Math on vectors of f32 as polynomials, the rest as calls of libm.
+/// Math on vectors as polynomials, the rest as calls of libm.
 mlir::LogicalResult lowerMath(mlir::ModuleOp module);
 
 /// A target machine of x86-64; functions say their own level.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Math ops: vectors of f32 become polynomials, the rest calls of libm.
+// Math ops: vectors become polynomials, the rest calls of libm.
 #include "codegen/Lower.h"
+#include "codegen/cpu/WideMath.h"
 
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,6 +23,22 @@ static bool isVectorF32(Operation *op) {
   return type && type.getElementType().isF32();
 }
 
+/// Functions of f64 that have code for vectors.
+static bool isWide(Operation *op) {
+  auto type = dyn_cast<VectorType>(op->getResult(0).getType());
+  return type && type.getElementType().isF64() &&
+         isa<math::ExpOp, math::Log1pOp>(op);
+}
+
+static void lowerWide(Operation *op) {
+  OpBuilder b(op);
+  Emitter e(b, op->getLoc());
+  Num x = e.num(op->getOperand(0));
+  Num result = isa<math::ExpOp>(op) ? emitWideExp(e, x) : emitWideLog1p(e, x);
+  op->getResult(0).replaceAllUsesWith(result.value);
+  op->erase();
+}
+
 /// What LLVM selects by itself, or calls libm for, as an intrinsic.
 static bool isIntrinsic(Operation *op) {
   bool isVector = isa<VectorType>(op->getResult(0).getType());
@@ -36,7 +53,7 @@ static bool isIntrinsic(Operation *op) {
 
 LogicalResult lowerMath(ModuleOp module) {
   MLIRContext *context = module.getContext();
-  SmallVector<Operation *> vectors;
+  SmallVector<Operation *> vectors, wide;
   bool any = false;
   module.walk([&](Operation *op) {
     if (!isa_and_nonnull<math::MathDialect>(op->getDialect()))
@@ -44,7 +61,11 @@ LogicalResult lowerMath(ModuleOp module) {
     any = true;
     if (isVectorF32(op) && !isIntrinsic(op))
       vectors.push_back(op);
+    if (isWide(op))
+      wide.push_back(op);
   });
+  for (Operation *op : wide)
+    lowerWide(op);
   if (!any)
     return success();
   {

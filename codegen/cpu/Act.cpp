@@ -55,6 +55,17 @@ struct Lanes {
 
 class RowAction {
 public:
+  /// Phases that are rounded as elsewhere are rounded one by one.
+  bool mergesTurns() const {
+    return llvm::none_of(action.blocks, [&](BlockAttr block) {
+      return block.getKind() == BlockKind::Turn && block.getRates() >= 0 &&
+             tables.kernel.tables[block.getRates()].element.isF32();
+    });
+  }
+  /// Whether the blocks need the row in f32, one after the other.
+  bool needsSteps() const {
+    return torsor::needsSteps(action.blocks, action.width, mergesTurns());
+  }
   RowAction(Emitter &e, int64_t lanes, const Action &action,
             const TableReader &tables, const Place &place, Pointer from,
             Pointer to)
@@ -92,7 +103,7 @@ private:
     int64_t links = block.getKind() == BlockKind::Jordan ? block.getOrder() : 1;
     int64_t link = at.getSecond() - at.getFirst();
     Lanes apart{e, at.getStep()};
-    pairs(at.getCount(), lanes, [&](Num p, int64_t n) {
+    forPairs(e, at.getCount(), lanes, [&](Num p, int64_t n) {
       for (int64_t l = 0; l < links; ++l) {
         Num lane = p * at.getStep() + (at.getFirst() + l * link);
         apart.store(to, lane, apart.load(to, lane, n) * gain);
@@ -109,15 +120,6 @@ private:
   void put(const Lanes &at, Num first, Num value) {
     at.store(to, first, e.convert(value, to.element));
   }
-  /// Steps over `count` pairs, `step` at a time and then one by one.
-  void pairs(int64_t count, int64_t step,
-             function_ref<void(Num, int64_t)> body) {
-    int64_t whole = count / step * step;
-    if (whole)
-      e.loop(0, e.index(whole), step, [&](Num p) { body(p, step); });
-    if (whole < count)
-      e.loop(whole, e.index(count), 1, [&](Num p) { body(p, 1); });
-  }
 
   void emitBlock(BlockAttr block) {
     PairsAttr at = block.getLanes();
@@ -126,7 +128,7 @@ private:
     Lanes apart{e, step};
     auto laneOf = [&](int64_t start, Num p) { return p * step + start; };
     if (block.getKind() == BlockKind::Zero || second < 0) {
-      pairs(at.getCount(), lanes, [&](Num p, int64_t n) {
+      forPairs(e, at.getCount(), lanes, [&](Num p, int64_t n) {
         for (int64_t start : {first, second})
           if (start >= 0)
             put(apart, laneOf(start, p),
@@ -134,23 +136,38 @@ private:
       });
       return;
     }
-    Num time = action.time(action.onQuery ? block.getS() : block.getT());
-    const Table &rates = tables.kernel.tables[block.getRates()];
+    SmallVector<BlockAttr, 2> together = {block};
+    if (mergesTurns()) {
+      if (isMergedTurn(action.blocks, block))
+        return;
+      for (BlockAttr other : action.blocks)
+        if (isMergedTurn(action.blocks, other) && other.getLanes() == at) {
+          together.push_back(other);
+          gain *= action.onQuery ? other.qGain() : other.kGain();
+        }
+    }
+    bool isRounded = tables.kernel.tables[block.getRates()].element == e.f32;
     bool adjacent = step == 2 && second == first + 1;
-    int64_t before = turnsBefore(block);
     // Two vectors side by side, where that is all: a turn is a long chain.
     bool wide = step == 1 && at.getCount() % (2 * lanes) == 0;
-    pairs(at.getCount(), wide ? 2 * lanes : lanes, [&](Num p, int64_t n) {
-      CosSin turn = keptTurn(p + before, n, [&] {
-        Num rate = tables.rates(rates, place, p + block.getRateOffset(), n);
-        return emitCosSin(e, time, rate);
-      });
+    Nums times;
+    for (BlockAttr each : together)
+      times.push_back(action.known ? Num()
+                                   : action.time(action.onQuery ? each.getS()
+                                                                : each.getT()));
+    forPairs(e, at.getCount(), wide ? 2 * lanes : lanes, [&](Num p, int64_t n) {
+      CosSin turn = turnOf(block, times[0], p, n);
+      for (size_t m = 1; m < together.size(); ++m) {
+        CosSin more = turnOf(together[m], times[m], p, n), once = turn;
+        Num zero = e.constant(once.cos.type(), 0.0);
+        turn.cos = fma(once.cos, more.cos, zero - once.sin * more.sin);
+        turn.sin = fma(once.sin, more.cos, once.cos * more.sin);
+      }
       auto [x, y] = adjacent && n > 1
                         ? loadAdjacent(laneOf(first, p), n)
                         : std::pair(apart.load(from, laneOf(first, p), n),
                                     apart.load(from, laneOf(second, p), n));
-      auto [turnedX, turnedY] =
-          turned(turn, rates.element == e.f32, gain, x, y);
+      auto [turnedX, turnedY] = turned(turn, isRounded, gain, x, y);
       if (adjacent && n > 1)
         return storeAdjacent(laneOf(first, p), turnedX, turnedY);
       put(apart, laneOf(first, p), turnedX);
@@ -163,10 +180,21 @@ private:
     auto at = llvm::find(action.blocks, block);
     return countTurns(action.blocks.take_front(at - action.blocks.begin()));
   }
-  /// The turn of `n` pairs from the kept pair `at` on.
-  CosSin keptTurn(Num at, int64_t n, function_ref<CosSin()> computed) {
+  /// The turn of `n` pairs of a block from `p` on, at `time`.
+  CosSin turnOf(BlockAttr block, Num time, Num p, int64_t n) {
+    if (action.known) {
+      Pointer cosines = action.known(block);
+      Pointer sines = cosines + block.getLanes().getCount();
+      return {cosines.load(p, n), sines.load(p, n)};
+    }
+    auto computed = [&] {
+      Num rate = tables.rates(tables.kernel.tables[block.getRates()], place,
+                              p + block.getRateOffset(), n);
+      return emitCosSin(e, time, rate);
+    };
     if (!action.turns)
       return computed();
+    Num at = p + turnsBefore(block);
     Pointer cosines = action.turns->words;
     Pointer sines = cosines + countTurns(action.blocks);
     Nums turn = e.choose(
@@ -288,28 +316,54 @@ bool shareTurns(Region &slots, const Kernel &kernel, ArrayRef<BlockAttr> blocks,
   return true;
 }
 
+/// The blocks that bring a row to its place in f32: a turn that comes first,
+/// with those that are made with it.
+static SmallVector<BlockAttr> leadingTurns(const Action &action, bool merges) {
+  SmallVector<BlockAttr> leading;
+  if (!merges || action.isAnchoredOnly ||
+      action.blocks[0].getKind() != BlockKind::Turn)
+    return leading;
+  leading.push_back(action.blocks[0]);
+  for (BlockAttr block : action.blocks.drop_front())
+    if (isMergedTurn(action.blocks, block) &&
+        block.getLanes() == leading[0].getLanes())
+      leading.push_back(block);
+  return leading;
+}
+
 /// Copies the row to f32, lets the blocks act one by one, and converts it.
 static void emitSteps(Emitter &e, int64_t lanes, const Action &action,
                       const TableReader &tables, const Place &place,
                       Pointer from, Pointer to) {
   Pointer row = to.element == e.f32 ? to : frameSlots(e, e.f32, action.width);
   Action copy = action, step = action;
-  copy.blocks = {};
+  bool merges =
+      RowAction(e, lanes, action, tables, place, from, row).mergesTurns();
+  SmallVector<BlockAttr> leading = leadingTurns(action, merges), left;
+  for (BlockAttr block : action.blocks)
+    if (!llvm::is_contained(leading, block))
+      left.push_back(block);
+  copy.blocks = leading;
   step.gain = Num();
+  // Turns that are kept are counted over all blocks.
+  if (action.turns)
+    copy.blocks = {}, left.assign(action.blocks.begin(), action.blocks.end());
   RowAction(e, lanes, copy, tables, place, from, row).emit();
-  RowAction(e, lanes, step, tables, place, row, row).emitInSteps(action.blocks);
+  RowAction(e, lanes, step, tables, place, row, row).emitInSteps(left);
   if (to.element == e.f32)
     return;
   copy.gain = Num();
+  copy.blocks = {};
   RowAction(e, lanes, copy, tables, place, row, to).emit();
 }
 
 static void emitPlain(Emitter &e, int64_t lanes, const Action &action,
                       const TableReader &tables, const Place &place,
                       Pointer from, Pointer to) {
-  if (needsSteps(action.blocks, action.width))
+  RowAction row(e, lanes, action, tables, place, from, to);
+  if (row.needsSteps())
     return emitSteps(e, lanes, action, tables, place, from, to);
-  RowAction(e, lanes, action, tables, place, from, to).emit();
+  row.emit();
 }
 
 void emitAction(Emitter &e, int64_t lanes, const Action &action,

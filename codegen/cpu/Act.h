@@ -26,6 +26,8 @@ struct Action {
   /// Where the time of a block that grows or fades begins (ActSteps.h); null:
   /// such blocks are left out.
   llvm::function_ref<Pointer(BlockAttr)> anchor = nullptr;
+  /// What a block acts with (emitFactors), where it is known; null: not.
+  llvm::function_ref<Pointer(BlockAttr)> known = nullptr;
   /// Other blocks, the norm and the factors are left out.
   bool isAnchoredOnly = false;
   /// Null: phases are computed for each row.

@@ -14,9 +14,53 @@ using namespace mlir;
 
 namespace torsor {
 
-bool needsSteps(ArrayRef<BlockAttr> blocks, int64_t width) {
+bool isMergedTurn(ArrayRef<BlockAttr> blocks, BlockAttr block) {
+  auto isTurn = [](BlockAttr each) {
+    return each.getKind() == BlockKind::Turn &&
+           each.getLanes().getSecond() >= 0;
+  };
+  for (BlockAttr other : blocks) {
+    if (other == block || other.getKind() == BlockKind::Basis)
+      return false;
+    if (isTurn(block) && isTurn(other) && other.getLanes() == block.getLanes())
+      return true;
+  }
+  return false;
+}
+
+int64_t countLanes(BlockAttr block) {
+  PairsAttr at = block.getLanes();
+  return at.getCount() * (at.getSecond() < 0 ? 1 : 2);
+}
+
+Num laneOf(BlockAttr block, Num n) {
+  PairsAttr at = block.getLanes();
+  if (at.getSecond() < 0)
+    return n * at.getStep() + at.getFirst();
+  Num isSecond = n % 2;
+  return n / 2 * at.getStep() + at.getFirst() +
+         isSecond * (at.getSecond() - at.getFirst());
+}
+
+void forPairs(Emitter &e, int64_t count, int64_t step,
+              function_ref<void(Num, int64_t)> body) {
+  int64_t done = count / step * step;
+  if (done)
+    e.loop(0, e.index(done), step, [&](Num p) { body(p, step); });
+  for (int64_t n = step / 2; n >= 4; n /= 2)
+    if (count - done >= n) {
+      body(e.index(done), n);
+      done += n;
+    }
+  if (done < count)
+    e.loop(done, e.index(count), 1, [&](Num p) { body(p, 1); });
+}
+
+bool needsSteps(ArrayRef<BlockAttr> blocks, int64_t width, bool merges) {
   llvm::BitVector taken(width);
   for (BlockAttr block : blocks) {
+    if (merges && isMergedTurn(blocks, block))
+      continue;
     if (block.getKind() != BlockKind::Zero &&
         block.getKind() != BlockKind::Turn)
       return true;
@@ -120,9 +164,15 @@ public:
     }
   }
 
-  void emitCouplings(Pointer to) {
-    pairs(at.getCount(),
-          [&](Num p, int64_t n) { to.store(p, coupling(p, n)); });
+  void emitFactors(Pointer to) {
+    pairs(at.getCount(), [&](Num p, int64_t n) {
+      if (block.getKind() != BlockKind::Turn)
+        return to.store(p, isDecay() ? factor(p, n) : coupling(p, n));
+      Num time = action.time(action.onQuery ? block.getS() : block.getT());
+      CosSin turn = emitCosSin(e, time, rates(p, n));
+      to.store(p, turn.cos);
+      to.store(p + at.getCount(), turn.sin);
+    });
   }
 
 private:
@@ -154,13 +204,8 @@ private:
     }
     return action.onQuery ? e.constant(elapsed.type(), 0.0) - elapsed : elapsed;
   }
-  /// `count` pairs, `lanes` at a time and then one by one.
   void pairs(int64_t count, function_ref<void(Num, int64_t)> body) const {
-    int64_t whole = count / lanes * lanes;
-    if (whole)
-      e.loop(0, e.index(whole), lanes, [&](Num p) { body(p, lanes); });
-    if (whole < count)
-      e.loop(whole, e.index(count), 1, [&](Num p) { body(p, 1); });
+    forPairs(e, count, lanes, body);
   }
   Num load(Num p, int64_t start, int64_t n) const {
     if (at.getStep() == 1 || n == 1)
@@ -175,16 +220,25 @@ private:
       row.store((p + k) * at.getStep() + start, e.lane(value, k));
   }
 
+  bool isDecay() const { return block.getKind() == BlockKind::Decay; }
+  Num factor(Num p, int64_t n) const {
+    if (action.known)
+      return action.known(block).load(p, n);
+    return powerOfTwo(e, rates(p, n) * span(p, n));
+  }
+
   void fade() {
     pairs(at.getCount(), [&](Num p, int64_t n) {
-      Num factor = powerOfTwo(e, rates(p, n) * span(p, n));
+      Num by = factor(p, n);
       if (gain() != 1)
-        factor = factor * gain();
-      store(p, at.getFirst(), load(p, at.getFirst(), n) * factor);
+        by = by * gain();
+      store(p, at.getFirst(), load(p, at.getFirst(), n) * by);
     });
   }
 
   Num coupling(Num p, int64_t n) const {
+    if (action.known)
+      return action.known(block).load(p, n);
     // So that no power leaves f32.
     double most = std::exp2(120.0 / double(block.getOrder() - 1));
     Num u = rates(p, n) * span(p, n);
@@ -213,15 +267,8 @@ private:
     });
   }
 
-  /// Lane number n of the block, in its own order.
-  int64_t width() const { return at.getCount() * (at.getSecond() < 0 ? 1 : 2); }
-  Num laneOf(Num n) const {
-    if (at.getSecond() < 0)
-      return n * at.getStep() + at.getFirst();
-    Num isSecond = n % 2;
-    return n / 2 * at.getStep() + at.getFirst() +
-           isSecond * (at.getSecond() - at.getFirst());
-  }
+  int64_t width() const { return countLanes(block); }
+  Num laneOf(Num n) const { return torsor::laneOf(block, n); }
 
   /// Whether the block's lanes lie beside each other, in its own order.
   bool isDense() const { return at.getStep() == 1 && at.getSecond() < 0; }
@@ -308,10 +355,17 @@ private:
 
 } // namespace
 
-void emitCouplings(Emitter &e, int64_t lanes, const Action &action,
-                   BlockAttr block, const TableReader &tables,
-                   const Place &place, Pointer to) {
-  Step(e, lanes, action, block, tables, place, to).emitCouplings(to);
+int64_t countFactors(BlockAttr block) {
+  int64_t count = block.getLanes().getCount();
+  if (block.getKind() == BlockKind::Turn)
+    return 2 * count;
+  return block.isAnchored() ? count : 0;
+}
+
+void emitFactors(Emitter &e, int64_t lanes, const Action &action,
+                 BlockAttr block, const TableReader &tables, const Place &place,
+                 Pointer to) {
+  Step(e, lanes, action, block, tables, place, to).emitFactors(to);
 }
 
 void emitStep(Emitter &e, int64_t lanes, const Action &action, BlockAttr block,

@@ -7,17 +7,35 @@
 
 namespace torsor {
 
-/// Whether blocks meet on a lane, or are more than gains and turns.
-bool needsSteps(llvm::ArrayRef<BlockAttr> blocks, int64_t width);
+/// The lanes of a block, and lane number n, in its own order.
+int64_t countLanes(BlockAttr block);
+Num laneOf(BlockAttr block, Num n);
+
+/// Whether a turn is made together with one before it, of the same pairs.
+bool isMergedTurn(llvm::ArrayRef<BlockAttr> blocks, BlockAttr block);
+
+/// Whether blocks meet on a lane, or are more than gains and turns; `merges`:
+/// turns of the same pairs are one.
+bool needsSteps(llvm::ArrayRef<BlockAttr> blocks, int64_t width,
+                bool merges = false);
+
+/// Steps over `count` pairs, `step` at a time, then halves of that, and the
+/// last few one by one.
+void forPairs(Emitter &e, int64_t count, int64_t step,
+              llvm::function_ref<void(Num, int64_t)> body);
 
 /// One block on a row of f32, in place: decay, jordan, plane or basis.
 void emitStep(Emitter &e, int64_t lanes, const Action &action, BlockAttr block,
               const TableReader &tables, const Place &place, Pointer row);
 
-/// What a chain's couples come to since the anchor, for each chain.
-void emitCouplings(Emitter &e, int64_t lanes, const Action &action,
-                   BlockAttr block, const TableReader &tables,
-                   const Place &place, Pointer to);
+/// What a turn, decay or chain acts with at the action's time, pair by pair, in
+/// f32: all cosines and then all sines, the factors since the anchor, or what
+/// couples come to since then.
+void emitFactors(Emitter &e, int64_t lanes, const Action &action,
+                 BlockAttr block, const TableReader &tables, const Place &place,
+                 Pointer to);
+/// How many of them there are: 0 of other blocks.
+int64_t countFactors(BlockAttr block);
 
 /// Whether a block must be taken from a near anchor.
 bool isAnchored(llvm::ArrayRef<BlockAttr> blocks);

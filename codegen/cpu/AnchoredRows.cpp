@@ -98,7 +98,7 @@ void Anchors::emitRows(Num begin) const {
     if (each.getKind() != BlockKind::Jordan)
       continue;
     Pointer couplings = frameSlots(e, e.f32, each.getLanes().getCount());
-    emitCouplings(e, lanes, action, each, c.tables, place, couplings);
+    emitFactors(e, lanes, action, each, c.tables, place, couplings);
     matrix.addChain(each, couplings);
   }
   e.loop(0, used, 1, [&](Num row) {

@@ -39,6 +39,27 @@ Pointer frameSlots(Emitter &e, Type element, int64_t count) {
   return e.stackSlots(element, count);
 }
 
+// Each step adds lanes that are 1, 2, 4, … apart, half of them from either
+// vector: a blend and a shuffle, where two shuffles would keep the
+// multiply-adds waiting.
+Num sumAcross(Emitter &e, Nums vectors) {
+  int64_t lanes = vectors.size();
+  for (int64_t apart = 1; apart < lanes; apart *= 2) {
+    SmallVector<int32_t> own, other;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      int64_t from = lane & apart ? lanes + lane : lane;
+      own.push_back(int32_t(from));
+      other.push_back(int32_t(from ^ apart));
+    }
+    Nums halved;
+    for (size_t n = 0; n < vectors.size(); n += 2)
+      halved.push_back(e.shuffle(vectors[n], vectors[n + 1], own) +
+                       e.shuffle(vectors[n], vectors[n + 1], other));
+    vectors = halved;
+  }
+  return vectors[0];
+}
+
 /// Walks `width` lanes, whole vectors and then one by one.
 static void walkLanes(Emitter &e, int64_t lanes, int64_t width,
                       function_ref<void(Num, int64_t)> piece) {

@@ -22,6 +22,9 @@ RowLanes keyLanes(AppendOp op);
 /// Memory of the function's frame, for code in loops too.
 Pointer frameSlots(Emitter &e, mlir::Type element, int64_t count);
 
+/// Lane n is the sum of vector n; as many vectors as lanes.
+Num sumAcross(Emitter &e, Nums vectors);
+
 /// Writes the row at `from`, divided by its norm and weighted, to `to` (f32);
 /// without a norm it is copied.
 void emitNormed(const RowLanes &around, const TableReader &tables,

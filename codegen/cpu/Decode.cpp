@@ -170,17 +170,32 @@ void Decode::emitBlock(const Call &call, const TileContext &c,
     e.fill(c.queries,
            e.index(scratchAt.formBytes * int64_t(layout.forms.queries.size())),
            0);
-  SmallVector<Bounds> slots = emitQueryRows(c, indices, q, block, used);
+  auto keep = [&](Num row, const Place &place, Pointer from, Num gain) {
+    steps.emitPlainRow(c, place, from, gain, row,
+                       scratch.bytes(scratchAt.steps));
+  };
+  TileContext ofSplit = c; // whose keys alone are met
+  if (!layout.products.empty()) {
+    ofSplit.runsOn = indices.runOn(c.tables);
+    ofSplit.keysFrom = number * layout.keys;
+    ofSplit.keysTo = min((number + 1) * layout.keys, c.keyCount);
+  }
+  SmallVector<Bounds> slots =
+      steps.exist() ? emitQueryRows(ofSplit, indices, q, block, used, keep)
+                    : emitQueryRows(ofSplit, indices, q, block, used);
   if (layout.anchors) {
-    auto time = [&](int64_t slot) {
-      return loadSlot(e, c.rowSlots[slot], e.index(0), 1,
-                      layout.rowSlots[slot]);
-    };
-    for (auto [form, acting] : llvm::enumerate(layout.forms.keys))
-      emitAnchors(e, acting, true, time, c.tables,
-                  block.place(c, indices, e.index(0)),
-                  scratch.bytes(scratchAt.anchors +
-                                int64_t(form) * layout.anchors * 8));
+    Num distinct = layout.actsByHead ? block.count : e.index(1);
+    e.loop(0, distinct, 1, [&](Num row) {
+      auto time = [&](int64_t slot) {
+        return loadSlot(e, c.rowSlots[slot], row, 1, layout.rowSlots[slot]);
+      };
+      for (auto [form, acting] : llvm::enumerate(layout.forms.keys))
+        emitAnchors(e, acting, true, time, c.tables,
+                    block.place(c, indices, row),
+                    scratch.bytes(row * (layout.anchors * 8) +
+                                  (scratchAt.anchors +
+                                   int64_t(form) * scratchAt.anchorBytes)));
+    });
   }
   Num firstIndex = c.indices.load(0);
   Nums ends = e.loop(0, block.count, 1, {firstIndex, firstIndex},
@@ -202,6 +217,8 @@ void Decode::emitBlock(const Call &call, const TileContext &c,
                        scratchAt,
                        scratch,
                        blocks,
+                       steps,
+                       dots,
                        indices,
                        k,
                        v,
@@ -220,6 +237,9 @@ void Decode::emitBlock(const Call &call, const TileContext &c,
     carry();
   e.when(begin < end, [&] {
     split.emitAddresses(c);
+    if (steps.exist())
+      steps.emitTables(c, indices, block.count, begin, end, split.stepsAt());
+    split.emitDotRows(c, block.count);
     Num last = begin + alignDown(end - begin - 1, decodeChunk);
     e.loop(begin, end, decodeChunk, [&](Num at) {
       if (layout.paths) // from the last key down

@@ -15,11 +15,28 @@ using namespace mlir;
 namespace torsor {
 
 bool DecodeSplit::keysInPairs(const TileLayout &layout) const {
-  return comeInPairs(k.data.element) && layout.head / layout.lanes % 2 == 0;
+  // Keys that are acted on in each call lie in f32 then.
+  bool readsCached =
+      llvm::any_of(layout.forms.keys, [](ArrayRef<BlockAttr> blocks) {
+        return blocks.empty() || llvm::any_of(blocks, [](BlockAttr block) {
+                 return block.getKeys() == KeyPlace::Cached;
+               });
+      });
+  return (readsCached || dots.plane) && comeInPairs(k.data.element) &&
+         layout.head / layout.lanes % 2 == 0;
 }
 
 bool DecodeSplit::valuesInPairs() const {
   return comeInPairs(v.data.element) && valueBlocks.empty();
+}
+
+void DecodeSplit::emitStepQueries(const TileContext &c, int64_t branch,
+                                  Num rows) const {
+  steps.emitQueries(c, branch, rows, stepsAt());
+  if (keysInPairs(c.layout))
+    emitPairOrder(steps.queries(stepsAt()), rows, at.queryWidth,
+                  c.layout.head / c.layout.lanes * c.layout.lanes,
+                  c.layout.lanes, /*back=*/false);
 }
 
 void DecodeSplit::emitInOrder(const TileContext &c, Num rows) const {
@@ -93,57 +110,6 @@ Place DecodeChunk::place(Num number) const {
   return keyPlace(c, split.indices, first + min(number, count - 1));
 }
 
-SmallVector<Bounds> DecodeChunk::emitColumns() const {
-  Emitter &e = c.e;
-  AttentionOp op = c.op;
-  SmallVector<Type> bounded;
-  if (!op.getTile().empty()) {
-    bounded.push_back(e.i64);
-    llvm::append_range(bounded, c.layout.columnSlots);
-  }
-  Nums start;
-  for (Type type : bounded) {
-    Bounds none = Bounds::none(e, type);
-    start.append({none.low, none.high});
-  }
-  Nums ends = e.loop(
-      0, alignUp(count, c.lanes()), 1, start,
-      [&](Num number, ArrayRef<Num> carried) -> Nums {
-        Place at = place(number);
-        Contents contents;
-        if (c.layout.readsKeys)
-          contents =
-              emitKeyVector(c, keyLanes(op), at,
-                            split.keyRow(inSplit(min(number, count - 1))),
-                            number, split.isActed);
-        c.keyIndices.store(number, e.convert(at.index, e.i32));
-        auto evaluate = [&](Num row, ArrayRef<Num> before) -> Nums {
-          if (c.layout.slotsByHead)
-            at.head = c.rowHeads.load(row);
-          Nums slots = {at.index};
-          slots.append(
-              emitSlots(op.getColumns(), c.tables, at, true, false, contents));
-          Num to = c.layout.slotsByHead ? row * c.slotStride + number : number;
-          for (auto [n, slot] : llvm::enumerate(ArrayRef(slots).drop_front()))
-            storeSlot(e, c.columnSlots[n], to, slot);
-          Nums next;
-          for (size_t n = 0; n < bounded.size(); ++n) {
-            Bounds bounds =
-                Bounds{before[2 * n], before[2 * n + 1]}.with(slots[n]);
-            next.append({bounds.low, bounds.high});
-          }
-          return next;
-        };
-        if (!c.layout.slotsByHead)
-          return evaluate(e.index(0), carried);
-        return e.loop(0, rows, 1, carried, evaluate);
-      });
-  SmallVector<Bounds> bounds;
-  for (size_t n = 0; n < ends.size(); n += 2)
-    bounds.push_back({ends[n], ends[n + 1]});
-  return bounds;
-}
-
 Num DecodeChunk::needsColumns(Num partial) const {
   AttentionOp op = c.op;
   if (!op.getTile().empty() || !op.getInit().empty() ||
@@ -157,54 +123,125 @@ KeyRows DecodeChunk::cachedRows() const {
   return {list + inSplit(c.e.index(0)), split.k.data.element};
 }
 
-void DecodeChunk::emitActedKeys(int64_t form, const KeyRows &acted) const {
+void DecodeChunk::emitActedKeys(int64_t branch, Num row, bool bySteps,
+                                int64_t period, Num from, Num to) const {
   Emitter &e = c.e;
+  int64_t form = c.layout.forms.branches[branch].key;
   ArrayRef<BlockAttr> blocks = c.layout.forms.keys[form];
+  if (bySteps)
+    blocks = split.steps.blocks(branch);
   Pointer anchors =
-      split.scratch.bytes(split.at.anchors + form * c.layout.anchors * 8);
+      split.scratch.bytes(row * (c.layout.anchors * 8) +
+                          (split.at.anchors + form * split.at.anchorBytes));
   Pointer keys = split.scratch.bytes(split.at.keys).as(e.f32);
-  e.loop(0, count, 1, [&](Num number) {
+  Num head;
+  if (bySteps)
+    head = split.steps.tablesOf(c, row);
+  e.loop(from, to, 1, [&](Num number) {
     auto time = [&](int64_t slot) {
-      return loadSlot(e, c.columnSlots[slot], number, 1,
+      return loadSlot(e, c.columnSlot(slot, row), number, 1,
                       c.layout.columnSlots[slot]);
     };
-    RowLanes around = keyLanes(c.op);
-    Action action = {blocks, false, c.layout.head, time, Num(), &around};
+    auto known = [&](BlockAttr block) {
+      return split.steps.factors(block, number, head, split.stepsAt());
+    };
     auto anchor = [&](BlockAttr block) {
       return anchorOf(blocks, block, anchors);
     };
+    RowLanes around = keyLanes(c.op);
+    Action action = {blocks, false, c.layout.head, time, Num(), &around};
     action.anchor = anchor;
-    emitAction(e, c.lanes(), action, c.tables, place(number),
-               split.keyRow(inSplit(number)), keys + number * c.layout.head);
-  });
-  e.loop(0, alignUp(count, c.lanes()), 1, [&](Num number) {
-    Num at = min(number, count - 1);
-    acted.list.store(number, (keys + at * c.layout.head).base);
+    if (bySteps)
+      action.known = known;
+    // Tables say all then, but what stands for a token.
+    Place at = bySteps ? c.place : place(number);
+    if (c.layout.actsByHead)
+      at.head = c.rowHeads.load(row);
+    emitAction(e, c.lanes(), action, c.tables, at,
+               split.keyRow(inSplit(number)),
+               keys + number % period * c.layout.head);
   });
 }
 
-void DecodeChunk::emitForm(int64_t query, int64_t key) const {
+KeyRows DecodeChunk::rowsAt(Pointer keys, int64_t period) const {
   Emitter &e = c.e;
-  ArrayRef<BlockAttr> blocks = c.layout.forms.keys[key];
+  KeyRows acted = {frameSlots(e, e.pointer, decodeChunk), e.f32};
+  e.loop(0, alignUp(count, c.lanes()), 1, [&](Num number) {
+    Num at = min(number, count - 1) % period;
+    acted.list.store(number, (keys + at * c.layout.head).base);
+  });
+  return acted;
+}
+
+void DecodeChunk::emitBranch(int64_t branch, ArrayRef<Num> isRegular) const {
+  Emitter &e = c.e;
+  auto [query, key] = c.layout.forms.branches[branch];
   TileContext inForm = c;
   inForm.queries = c.queryRow(query, e.index(0));
   DecodeChunk chunk = {inForm, split, rows, first, count};
   KeyRows cached = cachedRows();
-  if (blocks.empty() && keyLanes(c.op).isEmpty())
+  if (c.layout.forms.keys[key].empty() && keyLanes(c.op).isEmpty())
     return chunk.emitProducts(cached);
-  KeyRows acted = {frameSlots(e, e.pointer, decodeChunk), e.f32};
-  auto act = [&] { chunk.emitActedKeys(key, acted); };
+  if (split.dots.plane) {
+    chunk.emitProducts(cached);
+    return chunk.emitPlane();
+  }
+  // What no cache holds is acted on a vector of keys at a time, for what they
+  // and the tables take stays in the first cache.
+  bool isLoop = llvm::any_of(c.layout.forms.keys[key], [](BlockAttr block) {
+    return block.getKeys() == KeyPlace::Loop;
+  });
+  int64_t period = isLoop ? c.lanes() : decodeChunk;
+  KeyRows acted = rowsAt(split.scratch.bytes(split.at.keys).as(e.f32), period);
+  Num bySteps = isRegular.empty() ? Num() : isRegular[branch];
+  if (bySteps) {
+    e.when(bySteps, [&] { split.emitStepQueries(c, branch, rows); });
+    Pointer acted = split.steps.queries(split.stepsAt());
+    inForm.queries.base = select(bySteps, acted.base, inForm.queries.base);
+  }
+  auto act = [&](Num row, Num from, Num to) {
+    auto exactly = [&] {
+      emitActedKeys(branch, row, /*bySteps=*/false, period, from, to);
+    };
+    if (bySteps && !turnsInProducts(branch))
+      e.when(
+          bySteps, [&] { emitActedKeys(branch, row, true, period, from, to); },
+          exactly);
+    else
+      exactly();
+  };
+  auto eachBlock = [&](function_ref<void(Num)> product, Num row) {
+    e.loop(0, count, c.lanes(), [&](Num block) {
+      act(row, block, min(block + c.lanes(), count));
+      product(block);
+    });
+  };
+  if (c.layout.actsByHead) {
+    bool turns = bySteps && turnsInProducts(branch);
+    return e.loop(0, rows, 1, [&](Num row) {
+      auto products = [&] {
+        eachBlock([&](Num block) { chunk.emitDots(row, 1, block, acted); },
+                  row);
+      };
+      if (!turns)
+        return products();
+      e.when(bySteps, [&] { emitTurned(branch, row); }, products);
+    });
+  }
+  if (isLoop)
+    return eachBlock([&](Num block) { chunk.emitBlockProducts(acted, block); },
+                     e.index(0));
   if (cached.element != acted.element) {
     e.when(
         split.isActed, [&] { chunk.emitProducts(cached); },
         [&] {
-          act();
+          act(e.index(0), e.index(0), count);
           chunk.emitProducts(acted);
         });
     return;
   }
   // The products are much code: one copy does for both.
-  e.when(split.isActed ^ 1, act);
+  e.when(split.isActed ^ 1, [&] { act(e.index(0), e.index(0), count); });
   Num list = select(split.isActed, cached.list.base, acted.list.base);
   chunk.emitProducts({e.at(list, e.pointer), e.f32});
 }
@@ -234,7 +271,7 @@ SmallVector<Num, 2> DecodeChunk::branchBounds() const {
   return {low, high};
 }
 
-void DecodeChunk::emitBranches() const {
+void DecodeChunk::emitBranches(ArrayRef<Num> isRegular) const {
   Emitter &e = c.e;
   AttentionOp op = c.op;
   int64_t lanes = c.lanes();
@@ -247,11 +284,11 @@ void DecodeChunk::emitBranches() const {
              [&](Num key) { body(row, key, row * decodeChunk + key); });
     });
   };
-  for (auto [n, forms] : llvm::enumerate(c.layout.forms.branches)) {
+  for (size_t n = 0; n < c.layout.forms.branches.size(); ++n) {
     int64_t branch = n;
     Num hasSome = (ends[0] <= branch) & (ends[1] >= branch);
     e.when(hasSome, [&] {
-      emitForm(forms.query, forms.key);
+      emitBranch(branch, isRegular);
       e.when(isMixed, [&] {
         eachVector([&](Num row, Num key, Num at) {
           Num own = emitPair(c, op.getBranch(), row, key) == branch;
@@ -268,10 +305,13 @@ void DecodeChunk::emitBranches() const {
 }
 
 void DecodeChunk::emitAllForms() const {
+  Nums isRegular;
+  if (split.steps.exist())
+    isRegular = split.steps.emitSteps(c, count, split.stepsAt());
   if (c.layout.forms.isOne())
-    emitForm(0, 0);
+    emitBranch(0, isRegular);
   else
-    emitBranches();
+    emitBranches(isRegular);
 }
 
 void DecodeChunk::emitScores(Num partial) const {

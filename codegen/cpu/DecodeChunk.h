@@ -5,9 +5,34 @@
 
 #include "codegen/cpu/Act.h"
 #include "codegen/cpu/DecodeLayout.h"
+#include "codegen/cpu/DecodeSteps.h"
 #include "codegen/cpu/TileTest.h"
 
 namespace torsor {
+
+/// Products of each key with vectors of tables that columns read: they are made
+/// as the products with q are.
+///
+/// So are those with the two vectors e1, e2 of a plane that turns keys: with
+/// its angle t rate, c = cos - 1 and s = sin
+///
+///     <q, R k> = <q, k> + <q, e1> (c <e1, k> - s <e2, k>)
+///                       + <q, e2> (s <e1, k> + c <e2, k>)
+struct KeyDots {
+  KeyDots(AttentionOp op, const Kernel &kernel, const TileLayout &layout);
+
+  struct Dot {
+    RowDotOp op; // null: vector `row` of the plane
+    const Table *table;
+    int64_t row;
+    bool byHead;
+  };
+  llvm::SmallVector<Dot, 2> dots;
+  BlockAttr plane; // null: none, or it is not taken so
+  size_t planeDots = 0;
+  bool isNormed;     // keys have a norm before them
+  bool readsVectors; // beside these something reads the vectors of keys
+};
 
 /// What the chunks of a split share: where its keys lie, and what acts on them.
 struct DecodeSplit {
@@ -16,6 +41,8 @@ struct DecodeSplit {
   const DecodeScratch &at;
   Pointer scratch;
   llvm::ArrayRef<BlockAttr> blocks;
+  const KeySteps &steps;
+  const KeyDots &dots;
   const Indices &indices;
   Tensor k, v;
   Num isActed;
@@ -30,6 +57,14 @@ struct DecodeSplit {
   /// and so the outputs (in the columns of whole tiles).
   bool keysInPairs(const TileLayout &layout) const;
   bool valuesInPairs() const;
+  /// The rows of q from the chunk's anchors, as `keys` of a branch ask for.
+  void emitStepQueries(const TileContext &c, int64_t branch, Num rows) const;
+  Pointer stepsAt() const { return scratch.bytes(at.steps); }
+  /// The vectors of `dots` for the heads of `rows` rows.
+  void emitDotRows(const TileContext &c, Num rows) const;
+  Pointer dotRows(const TileContext &c, int64_t dot) const;
+  /// Their products with a chunk, by row.
+  Pointer dotScores(const TileContext &c, int64_t dot) const;
   /// Brings the outputs back into their order.
   void emitInOrder(const TileContext &c, Num rows) const;
   /// Row `number` of the split.
@@ -81,23 +116,44 @@ struct DecodeChunk {
 
 private:
   Place place(Num number) const;
+  /// Keeps what columns and pairs read of the vectors of keys.
+  void emitVectors() const;
+  Num emitPlaneDot(Num row, int64_t number) const;
+  /// Adds what the plane makes of products with keys that lie as they are.
+  void emitPlane() const;
+  Num emitVectorOp(mlir::Operation &op, llvm::ArrayRef<Num> operands,
+                   Num number, Num row) const;
   /// Number within the split of key `number` of the chunk.
   Num inSplit(Num number) const { return first - split.begin + number; }
   /// The rows as they lie in the cache.
   KeyRows cachedRows() const;
-  /// Acts on the chunk's keys, into form `form`; where the rows then lie goes
-  /// to `rows`.
-  void emitActedKeys(int64_t form, const KeyRows &rows) const;
-  /// Products of rows and keys in one form of each.
-  void emitForm(int64_t query, int64_t key) const;
+  /// Acts on the keys from `from` to before `to` of the chunk in their form of
+  /// branch `branch`, for row `row` if heads see different keys; `bySteps`: by
+  /// tables. Key n then lies in row n % `period` of the scratch.
+  void emitActedKeys(int64_t branch, Num row, bool bySteps, int64_t period,
+                     Num from, Num to) const;
+  /// The addresses of rows of f32 that lie one behind the other, each for the
+  /// keys of its number modulo `period`.
+  KeyRows rowsAt(Pointer keys, int64_t period = decodeChunk) const;
+  /// Products of rows and keys in the forms of one branch.
+  void emitBranch(int64_t branch, llvm::ArrayRef<Num> isRegular) const;
+  /// Whether all that acts on keys of a branch are turns for each head, which
+  /// their products can make.
+  bool turnsInProducts(int64_t branch) const;
+  /// Products of row `row` with keys so turned, where steps are regular.
+  void emitTurned(int64_t branch, Num row) const;
   /// Products of pairs in branches, each in its own.
-  void emitBranches() const;
+  void emitBranches(llvm::ArrayRef<Num> isRegular) const;
   /// Products of all pairs.
   void emitAllForms() const;
   llvm::SmallVector<Num, 2> branchBounds() const;
   void emitDots(Num firstRow, int64_t rowCount, Num block,
                 const KeyRows &keys) const;
   void emitProducts(const KeyRows &keys) const;
+  /// With one vector of keys.
+  void emitBlockProducts(const KeyRows &keys, Num block) const;
+  /// Products of row `row` alone.
+  void emitRow(Num row, const KeyRows &keys) const;
   void emitMask() const;
   void emitBias(Num row, Num key, Num partial) const;
   void emitBiases(Num partial) const;

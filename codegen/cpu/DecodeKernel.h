@@ -18,7 +18,9 @@ public:
   Decode(Emitter &e, const Kernel &kernel, AttentionOp op,
          llvm::ArrayRef<BlockAttr> blocks)
       : e(e), kernel(kernel), op(op), blocks(blocks),
-        layout(op, *kernel.target), scratchAt(layout),
+        layout(op, *kernel.target), steps(op, kernel, layout),
+        dots(op, kernel, layout),
+        scratchAt(layout, steps.bytes(), dots.dots.size()),
         tile(*kernel.target, std::max(bytesOf(op.getK()), bytesOf(op.getV()))) {
   }
 
@@ -109,6 +111,8 @@ private:
   mutable AttentionOp op;
   llvm::ArrayRef<BlockAttr> blocks;
   TileLayout layout;
+  KeySteps steps;
+  KeyDots dots;
   DecodeScratch scratchAt;
   DecodeTile tile;
 };

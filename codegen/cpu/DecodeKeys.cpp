@@ -50,27 +50,6 @@ void DecodeChunk::emitAsk(Num number, int64_t keys, bool inValues, Num piece,
   }
 }
 
-/// Lane n is the sum of vector n; as many vectors as lanes. Each step adds
-/// lanes that are 1, 2, 4, … apart, half of them from either vector: a blend
-/// and a shuffle, where two shuffles would keep the multiply-adds waiting.
-static Num sumAcross(Emitter &e, Nums vectors) {
-  int64_t lanes = vectors.size();
-  for (int64_t apart = 1; apart < lanes; apart *= 2) {
-    SmallVector<int32_t> own, other;
-    for (int64_t lane = 0; lane < lanes; ++lane) {
-      int64_t from = lane & apart ? lanes + lane : lane;
-      own.push_back(int32_t(from));
-      other.push_back(int32_t(from ^ apart));
-    }
-    Nums halved;
-    for (size_t n = 0; n < vectors.size(); n += 2)
-      halved.push_back(e.shuffle(vectors[n], vectors[n + 1], own) +
-                       e.shuffle(vectors[n], vectors[n + 1], other));
-    vectors = halved;
-  }
-  return vectors[0];
-}
-
 /// Products of `rowCount` rows with the keys of `block`, a vector of keys.
 void DecodeChunk::emitDots(Num firstRow, int64_t rowCount, Num block,
                            const KeyRows &keyRows) const {
@@ -138,19 +117,27 @@ void DecodeChunk::emitDots(Num firstRow, int64_t rowCount, Num block,
   });
 }
 
+void DecodeChunk::emitRow(Num row, const KeyRows &keys) const {
+  c.e.loop(0, count, c.lanes(),
+           [&](Num block) { emitDots(row, 1, block, keys); });
+}
+
 void DecodeChunk::emitProducts(const KeyRows &keys) const {
+  c.e.loop(0, count, c.lanes(),
+           [&](Num block) { emitBlockProducts(keys, block); });
+}
+
+void DecodeChunk::emitBlockProducts(const KeyRows &keys, Num block) const {
   Emitter &e = c.e;
-  e.loop(0, count, c.lanes(), [&](Num block) {
-    // Three rows are taken as four: the fourth is there, and nobody reads it.
-    Num left = e.loop(0, rows - (decodeRows - 2), decodeRows, {e.index(0)},
-                      [&](Num row, ArrayRef<Num>) -> Nums {
-                        emitDots(row, decodeRows, block, keys);
-                        return {row + decodeRows};
-                      })[0];
-    Num rest = rows - left;
-    e.when(rest == 1, [&] { emitDots(left, 1, block, keys); });
-    e.when(rest == 2, [&] { emitDots(left, 2, block, keys); });
-  });
+  // Three rows are taken as four: the fourth is there, and nobody reads it.
+  Num left = e.loop(0, rows - (decodeRows - 2), decodeRows, {e.index(0)},
+                    [&](Num row, ArrayRef<Num>) -> Nums {
+                      emitDots(row, decodeRows, block, keys);
+                      return {row + decodeRows};
+                    })[0];
+  Num rest = rows - left;
+  e.when(rest == 1, [&] { emitDots(left, 1, block, keys); });
+  e.when(rest == 2, [&] { emitDots(left, 2, block, keys); });
 }
 
 } // namespace torsor

@@ -38,7 +38,8 @@ static int64_t roundUp(int64_t value, int64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-DecodeScratch::DecodeScratch(const TileLayout &layout)
+DecodeScratch::DecodeScratch(const TileLayout &layout, int64_t stepBytes,
+                             int64_t dots)
     : queryWidth(roundUp(layout.head, layout.lanes)),
       rowCount(layout.keys + 2 * decodeChunk) {
   int64_t next = layout.scratchBytes;
@@ -49,7 +50,12 @@ DecodeScratch::DecodeScratch(const TileLayout &layout)
   };
   formBytes = layout.rows * queryWidth * 4;
   queries = take(formBytes * int64_t(layout.forms.queries.size()));
-  anchors = take(layout.anchors * 8 * int64_t(layout.forms.keys.size()));
+  anchorBytes =
+      layout.anchors * 8 * (layout.actsByHead ? layout.rows : int64_t(1));
+  anchors = take(anchorBytes * int64_t(layout.forms.keys.size()));
+  steps = take(stepBytes);
+  dotRows = take(dots * layout.rows * queryWidth * 4);
+  dotScores = take(dots * layout.rows * decodeChunk * 4);
   actedValues =
       take(layout.forms.values.empty() ? 0 : layout.keys * layout.value * 4);
   merged = layout.forms.isOne() ? 0 : take(layout.rows * decodeChunk * 4);

@@ -43,13 +43,16 @@ Num loadTail(Pointer from, int64_t lanes, int64_t count);
 
 /// The scratch memory of a decode worker behind that of the tile layout.
 struct DecodeScratch {
-  explicit DecodeScratch(const TileLayout &layout);
+  DecodeScratch(const TileLayout &layout, int64_t stepBytes, int64_t dots);
   int64_t queryWidth;  // of a row of q, filled up with 0
   int64_t rowCount;    // addresses: a split's rows, and those of a next chunk
   int64_t formBytes;   // of the rows of q in one form
   int64_t anchors;     // times of the block's query, for each form of keys
+  int64_t anchorBytes; // of a form; one behind the other for rows by head
   int64_t actedValues; // of a split, where something acts on v
-  int64_t merged;      // scores of a chunk whose pairs are in several branches
+  int64_t steps;       // KeySteps
+  int64_t dotRows, dotScores; // KeyDots: vectors by row, products by row
+  int64_t merged; // scores of a chunk whose pairs are in several branches
   int64_t queries, sums, keys, kept, keyRows, valueRows, keyIndices, slots,
       slotBytes, bytes;
 };

@@ -50,6 +50,12 @@ Num Emitter::constant(Type type, double value) {
   return num(arith::ConstantOp::create(b, attr));
 }
 
+Num Emitter::constants(Type element, ArrayRef<APInt> values) {
+  auto type = cast<VectorType>(vec(int64_t(values.size()), element));
+  return num(
+      arith::ConstantOp::create(b, DenseElementsAttr::get(type, values)));
+}
+
 Num Emitter::null() { return num(LLVM::ZeroOp::create(b, pointer)); }
 
 Num Emitter::undef(Type type) { return num(LLVM::PoisonOp::create(b, type)); }

@@ -106,6 +106,8 @@ public:
   Num constant(mlir::Type type, double value);
   Num index(int64_t value) { return constant(i64, value); }
   Num real(double value) { return constant(f32, value); }
+  /// A vector of integers.
+  Num constants(mlir::Type element, llvm::ArrayRef<llvm::APInt> values);
   Num null();
   /// A Num of the type of `like`.
   Num match(Operand operand, mlir::Type like);

@@ -46,20 +46,27 @@ static Num phaseBits(Emitter &e, Num time, Num rates) {
   if (fixed && whole)
     return lanes > 1 ? upperProduct(e, rates, e.convert(time, e.i64))
                      : high(rates * time);
-  auto fraction = [&](Num turns) { // of f64 turns, |turns| < 2^31
+  // Of f64 turns, |turns| < 2^31: to 2^-32 of a turn, by an addition that
+  // leaves a whole number in the low bits; vectors have no conversion from f64
+  // to i64.
+  auto fraction = [&](Num turns) {
     Num rest = turns - e.rint(turns);
-    return e.convert(rest * 0x1p64, e.i64);
+    Num shifted = e.bitcast(fma(rest, e.constant(rest.type(), 0x1p32),
+                                e.constant(rest.type(), 0x1.8p52)),
+                            e.i64);
+    return e.convert(shifted, e.i32);
   };
   if (!fixed) {
     Num at = e.splat(e.convert(time, e.f64), lanes);
-    return high(fraction(at * rates));
+    return fraction(at * rates);
   }
   // time = n + r with n whole: n * U wraps exactly, r * U is below a turn.
   Num n = e.floor(time);
   Num r = e.splat(time - n, lanes);
-  Num coarse = rates * e.splat(e.convert(n, e.i64), lanes);
-  Num fine = e.convert(e.rint(e.convert(rates, e.f64) * r), e.i64);
-  return high(coarse + fine);
+  Num steps = e.convert(n, e.i64);
+  Num coarse = lanes > 1 ? upperProduct(e, rates, steps) : high(rates * steps);
+  Num turns = e.convert(e.convert(rates >> 32, e.i32), e.f64) * 0x1p-32;
+  return coarse + fraction(turns * r);
 }
 
 /// cos and sin of an angle from those of its distance to `quarter` quarters.

@@ -157,8 +157,10 @@ static void emitQueryProducts(const TileContext &c, const Indices &indices,
   }
 }
 
-SmallVector<Bounds> emitQueryRows(const TileContext &c, const Indices &indices,
-                                  const Tensor &q, RowBlock block, Num used) {
+SmallVector<Bounds>
+emitQueryRows(const TileContext &c, const Indices &indices, const Tensor &q,
+              RowBlock block, Num used,
+              function_ref<void(Num, const Place &, Pointer, Num)> keep) {
   Emitter &e = c.e;
   AttentionOp op = c.op;
   emitStartOfSums(c, used);
@@ -192,6 +194,8 @@ SmallVector<Bounds> emitQueryRows(const TileContext &c, const Indices &indices,
           Bounds next = Bounds{carried[2 * n], carried[2 * n + 1]}.with(slot);
           bounds.append({next.low, next.high});
         }
+        if (keep)
+          keep(row, place, from, emitQueryGain(e, op, slots));
         auto time = [&](int64_t slot) { return slots[slot]; };
         for (auto [form, acting] : llvm::enumerate(c.layout.forms.queries)) {
           Action action = {acting,

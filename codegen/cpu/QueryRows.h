@@ -21,10 +21,11 @@ struct RowBlock {
 /// Loads the queries, acts on them in each form and scales them; fills row
 /// slots, indices, and the start of the running sums, for `used` rows (whole
 /// register tiles; the last row is repeated). Gives the bounds of the row
-/// slots.
-llvm::SmallVector<Bounds> emitQueryRows(const TileContext &c,
-                                        const Indices &indices, const Tensor &q,
-                                        RowBlock block, Num used);
+/// slots. `keep` gets each row, its place, where it lies and its factor.
+llvm::SmallVector<Bounds> emitQueryRows(
+    const TileContext &c, const Indices &indices, const Tensor &q,
+    RowBlock block, Num used,
+    llvm::function_ref<void(Num, const Place &, Pointer, Num)> keep = nullptr);
 
 /// Checks what a kernel can compute: one branch, regions over lanes, blocks of
 /// known kinds. Gives the blocks.

@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace torsor {
 
-static bool isElementwise(Operation &op) {
+bool isElementwise(Operation &op) {
   return OpTrait::hasElementwiseMappableTraits(&op) ||
          op.hasTrait<OpTrait::ConstantLike>();
 }
@@ -47,9 +47,8 @@ static Num emitBound(Operation &op, ArrayRef<Num> operands) {
   return {};
 }
 
-/// `op` again over these operands, widened to vectors if one of them is.
-static Nums cloneElementwise(Emitter &e, const Target &target, Operation &op,
-                             Nums operands) {
+Nums cloneElementwise(Emitter &e, const Target &target, Operation &op,
+                      Nums operands) {
   if (Num own = emitVectorMath(e, target, op, operands))
     return {own};
   if (Num own = emitBound(op, operands))

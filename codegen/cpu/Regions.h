@@ -18,6 +18,12 @@ Nums cloneRegion(mlir::Region &region, llvm::ArrayRef<Num> arguments,
                  const TableReader &tables, const Place &place,
                  RegionOps special = nullptr);
 
+/// An operation that can be computed over lanes as it is.
+bool isElementwise(mlir::Operation &op);
+/// `op` again over these operands, widened to vectors if one of them is.
+Nums cloneElementwise(Emitter &e, const Target &target, mlir::Operation &op,
+                      Nums operands);
+
 /// Whether every op of the region can be cloned so: torsor.lookup,
 /// torsor.fetch and elementwise ops without regions. Reports the first that
 /// cannot.

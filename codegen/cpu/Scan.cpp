@@ -2,7 +2,8 @@
 // Running sums over the keys of a sequence, made before a kernel.
 #include "codegen/cpu/Scan.h"
 
-#include "codegen/cpu/KeySlots.h"
+#include "codegen/cpu/KeyPlaces.h"
+#include "codegen/cpu/PackedValues.h"
 #include "codegen/cpu/Phases.h"
 #include "codegen/cpu/ScanLayout.h"
 #include "codegen/cpu/Slots.h"
@@ -114,12 +115,77 @@ private:
         })[0];
   }
 
+  /// The terms of members that share a vector.
+  SmallVector<Value> packOf(int64_t first) {
+    auto terms = op.getTerm().front().getTerminator()->getOperands();
+    return SmallVector<Value>(terms.slice(first, tables.kernel.target->lanes));
+  }
+  /// Whether members are summed by vectors.
+  bool isPacked() {
+    int64_t lanes = tables.kernel.target->lanes;
+    if (members() % lanes)
+      return false;
+    for (int64_t m = 0; m < members(); m += lanes)
+      if (!canPack(packOf(m)))
+        return false;
+    return true;
+  }
+  void emitPackedTerms(Num number, Pointer before) {
+    int64_t lanes = tables.kernel.target->lanes;
+    Place at = placeOf(number);
+    Nums arguments =
+        slotArguments(op.getTerm(), tables, at, /*isKey=*/true, false);
+    for (int64_t m = 0; m < members(); m += lanes) {
+      Num term = emitPacked(packOf(m), arguments, tables, at);
+      if (!term.isVector())
+        term = e.splat(term, lanes);
+      term = select(e.splat(at.index >= 0, lanes), term, 0.0);
+      before.store(m + members(), before.load(m, lanes) + term);
+    }
+  }
+
+  /// The sum of one member over whole vectors of keys; gives how many keys.
+  Num emitVectors() {
+    int64_t lanes = tables.kernel.target->lanes;
+    constexpr int64_t stretch = 256;
+    Num whole = alignDown(place.sequence.keyLength, lanes);
+    Num zero = e.constant(e.vec(lanes, e.f64), 0.0);
+    e.loop(0, whole, stretch, {e.constant(e.f64, 0.0)},
+           [&](Num first, ArrayRef<Num> outer) -> Nums {
+             Num count = min(whole - first, stretch);
+             KeyPlaces places(e, tables.call, place.sequence, first, count,
+                              stretch, lanes);
+             return e.loop(0, count, lanes, outer,
+                           [&](Num n, ArrayRef<Num> carried) -> Nums {
+                             Place at = places.at(place, keys, n);
+                             Num term = emitSlots(op.getTerm(), tables, at,
+                                                  true, false)[0];
+                             if (!term.isVector())
+                               term = e.splat(term, lanes);
+                             term = select(at.index >= 0, term, 0.0);
+                             for (int64_t step = 1; step < lanes; step *= 2) {
+                               SmallVector<int32_t> before;
+                               for (int64_t lane = 0; lane < lanes; ++lane)
+                                 before.push_back(int32_t(lanes + lane - step));
+                               term = term + e.shuffle(zero, term, before);
+                             }
+                             term = term + e.splat(carried[0], lanes);
+                             sums.store(first + n + 1, term);
+                             return {e.lane(term, lanes - 1)};
+                           });
+           });
+    return whole;
+  }
+
   void emitInOrder() {
     Num count = place.sequence.keyLength;
     for (int64_t m = 0; m < members(); ++m)
       sums.store(m, e.constant(e.f64, 0.0));
-    e.loop(0, count, 1, [&](Num number) {
+    Num done = members() == 1 ? emitVectors() : e.index(0);
+    e.loop(done, count, 1, [&](Num number) {
       Pointer before = sums + number * members();
+      if (isPacked())
+        return emitPackedTerms(number, before);
       for (auto [m, term] : llvm::enumerate(terms(number)))
         before.store(int64_t(m) + members(), before.load(int64_t(m)) + term);
     });

@@ -11,8 +11,8 @@ using namespace mlir;
 
 namespace torsor {
 
-Nums emitSlots(Region &region, const TableReader &tables, const Place &place,
-               bool isKey, bool brought, const Contents &contents) {
+Nums slotArguments(Region &region, const TableReader &tables,
+                   const Place &place, bool isKey, bool brought) {
   Emitter &e = tables.e;
   Nums arguments = {place.index, Num(), isKey ? place.group : place.head,
                     place.sequence.batchNumber, place.sequence.total};
@@ -21,11 +21,18 @@ Nums emitSlots(Region &region, const TableReader &tables, const Place &place,
   Type time = region.getArgument(1).getType();
   if (!region.getArgument(1).use_empty())
     arguments[1] = e.convert(tables.position(place, !brought), time);
-  return cloneRegion(region, arguments, tables, place,
-                     [&](Operation &op, ArrayRef<Num> operands) {
-                       return emitContentOp(op, operands, tables, place,
-                                            contents);
-                     });
+  return arguments;
+}
+
+Nums emitSlots(Region &region, const TableReader &tables, const Place &place,
+               bool isKey, bool brought, const Contents &contents,
+               RegionOps special) {
+  return cloneRegion(
+      region, slotArguments(region, tables, place, isKey, brought), tables,
+      place, [&](Operation &op, ArrayRef<Num> operands) {
+        Num own = special ? special(op, operands) : Num();
+        return own ? own : emitContentOp(op, operands, tables, place, contents);
+      });
 }
 
 void storeSlot(Emitter &e, Pointer to, Num at, Num slot) {
@@ -70,27 +77,42 @@ static Place pairPlace(const TileContext &c, Region &region, Num row, Num key) {
   return place;
 }
 
-/// Products of keys that lie in scratch with the rows that pairs pick: one
-/// after another, since each key meets few rows.
-static Num emitKeyDots(const TileContext &c, RowDotOp dot, Num row, Num key,
-                       Num index) {
+Num emitKeyDots(const TileContext &c, RowDotOp dot, Num row, Num key,
+                Num index) {
   Emitter &e = c.e;
-  int64_t lanes = c.lanes();
+  int64_t lanes = c.lanes(), width = c.layout.head;
   Place place = c.place;
   place.head = c.rowHeads.load(row);
   const Table &table = *c.kernel.find(dot.getTable());
-  Pointer picked = frameSlots(e, e.i64, lanes);
-  Pointer sums = frameSlots(e, e.f32, lanes);
-  if (index.isVector())
-    picked.store(0, e.convert(index, e.i64));
-  e.loop(0, e.index(lanes), 1, [&](Num lane) {
-    Num number = index.isVector() ? picked.load(lane) : index;
-    Contents contents = {c.contents + (key + lane) * c.layout.head,
-                         c.layout.head};
-    sums.store(lane, emitRowDot(c.tables, place, table, number, dot.getCount(),
-                                contents));
-  });
-  return sums.load(0, lanes);
+  index = e.convert(max(min(index, int64_t(dot.getCount()) - 1), 0), e.i64);
+  Nums rows;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    rows.push_back(e.lane(index, lane) * width);
+  Pointer keys = c.contents + key * width;
+  auto add = [&](Num d, int64_t n, ArrayRef<Num> sums) {
+    Nums next;
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      next.push_back(fma(keys.load(d + lane * width, n),
+                         c.tables.rates(table, place, rows[lane] + d, n),
+                         sums[lane]));
+    return next;
+  };
+  int64_t whole = width / lanes * lanes;
+  Nums zero(lanes, e.constant(e.vec(lanes, e.f32), 0.0));
+  Num dots = zero[0];
+  if (whole)
+    dots = sumAcross(e, e.loop(0, e.index(whole), lanes, zero,
+                               [&](Num d, ArrayRef<Num> sums) {
+                                 return add(d, lanes, sums);
+                               }));
+  if (whole == width)
+    return dots;
+  Nums left =
+      e.loop(whole, e.index(width), 1, Nums(lanes, e.real(0.0)),
+             [&](Num d, ArrayRef<Num> sums) { return add(d, 1, sums); });
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    dots = e.insert(dots, e.lane(dots, lane) + left[lane], lane);
+  return dots;
 }
 
 /// Operations of pair regions that read products and paths.
@@ -116,21 +138,34 @@ static Num emitPairOp(const TileContext &c, Operation &op,
   return {};
 }
 
-/// Whether a slot of a query is the same for all its heads.
-static bool isByQuery(Region &rows, unsigned number) {
+/// Whether a read of a table gives the same for all heads of a token, if its
+/// indices do.
+static bool readsSharedTable(const Kernel &kernel, Operation *op) {
+  if (!isa<FetchOp, LookupOp>(op))
+    return false;
+  const Table *table = kernel.find(op->getOperand(0));
+  return table && llvm::none_of(table->info.getAxes(), [](StringAttr axis) {
+           return axis == "H" || axis == "G";
+         });
+}
+
+bool isSharedByHeads(const Kernel &kernel, Region &region, unsigned number) {
   SmallVector<Value> needed = {
-      rows.front().getTerminator()->getOperand(number)};
+      region.front().getTerminator()->getOperand(number)};
   while (!needed.empty()) {
     Value value = needed.pop_back_val();
     if (auto argument = dyn_cast<BlockArgument>(value)) {
-      if (argument.getArgNumber() > 1)
+      unsigned n = argument.getArgNumber();
+      if (n == 2 || n > 4) // heads and groups
         return false;
       continue;
     }
     Operation *op = value.getDefiningOp();
-    if (isa<FetchOp, LookupOp, ContentOp, RowDotOp>(op))
+    bool reads = isa<FetchOp, LookupOp, ContentOp, RowDotOp>(op);
+    if (reads && !readsSharedTable(kernel, op))
       return false;
-    needed.append(op->operand_begin(), op->operand_end());
+    auto operands = op->getOperands().drop_front(reads); // the table
+    needed.append(operands.begin(), operands.end());
   }
   return true;
 }
@@ -141,7 +176,7 @@ PairArguments::PairArguments(const TileContext &c, Num row, Num key) {
   i = e.convert(c.indices.load(row), e.i32);
   j = c.keyIndices.load(key, c.lanes());
   for (auto [n, type] : llvm::enumerate(c.layout.rowSlots))
-    rowSlots.push_back(isByQuery(op.getRows(), n)
+    rowSlots.push_back(isSharedByHeads(c.kernel, op.getRows(), n)
                            ? loadSlot(e, c.rowSlots[n], row, 1, type)
                            : Num());
   for (auto [n, type] : llvm::enumerate(c.layout.columnSlots))
@@ -228,15 +263,15 @@ Bounds Bounds::none(Emitter &e, Type type) {
   return {e.constant(type, infinity), e.constant(type, -infinity)};
 }
 
-Bounds Bounds::with(Num value) const {
-  if (value.type().isInteger(1))
-    return {low & value, high | value};
-  if (isa<IntegerType>(value.type()))
-    return {min(low, value), max(high, value)};
+Bounds Bounds::join(Bounds other) const {
+  if (low.element().isInteger(1))
+    return {low & other.low, high | other.high};
+  if (isa<IntegerType>(low.element()))
+    return {min(low, other.low), max(high, other.high)};
   // A comparison with NaN is false: written so that NaN enters and stays.
-  Num nan = value.e->isNan(value);
-  return {select((value < low) | nan, value, low),
-          select((value > high) | nan, value, high)};
+  Emitter &e = *low.e;
+  return {select((other.low < low) | e.isNan(other.low), other.low, low),
+          select((other.high > high) | e.isNan(other.high), other.high, high)};
 }
 
 void storeBounds(Emitter &e, Pointer words, int64_t at, Bounds bounds) {

@@ -8,12 +8,27 @@
 
 namespace torsor {
 
+/// The arguments of `rows`, `columns` or a term at a token.
+Nums slotArguments(mlir::Region &region, const TableReader &tables,
+                   const Place &place, bool isKey, bool brought);
+
 /// Evaluates `rows` or `columns` at a token: the slots. `brought`: the token is
 /// one that the call brings, so that its position stands at the query side.
-/// `contents`: its vector, for regions that read it.
+/// `contents`: its vector, for regions that read it; `special`: what is
+/// computed in another way.
 Nums emitSlots(mlir::Region &region, const TableReader &tables,
                const Place &place, bool isKey, bool brought,
-               const Contents &contents = {});
+               const Contents &contents = {}, RegionOps special = nullptr);
+
+/// Products of the keys key … key + lanes - 1, whose vectors lie in scratch,
+/// with the rows `index` (a scalar or a vector) of the dot's table.
+Num emitKeyDots(const TileContext &c, RowDotOp dot, Num row, Num key,
+                Num index);
+
+/// Whether a slot is the same for all heads of a token; `region`: `rows` or
+/// `columns`.
+bool isSharedByHeads(const Kernel &kernel, mlir::Region &region,
+                     unsigned number);
 
 /// Stores a slot (i1 as i32).
 void storeSlot(Emitter &e, Pointer to, Num at, Num slot);
@@ -52,7 +67,8 @@ Num emitStart(const TileContext &c, Num row, Num key);
 struct Bounds {
   Num low, high;
   static Bounds none(Emitter &e, mlir::Type type);
-  Bounds with(Num value) const;
+  Bounds with(Num value) const { return join({value, value}); }
+  Bounds join(Bounds other) const;
 };
 /// Bounds of a slot as two words of 8 bytes.
 void storeBounds(Emitter &e, Pointer words, int64_t at, Bounds bounds);

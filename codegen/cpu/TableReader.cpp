@@ -7,6 +7,9 @@
 #include "runtime/torsor_kernel.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
+
+#include <optional>
 
 using namespace mlir;
 
@@ -71,11 +74,17 @@ TableReader::Base TableReader::scan(const Table &table,
   Num at = place.number;
   if (table.info.getKey() && !layout.exclusive)
     at = at + 1;
-  Num words =
-      scanOffset(e, kernel, call, sequence, number) + at * layout.members;
+  Num words = scanOffset(e, kernel, call, sequence, number);
+  Base base = {scans(sequence), {}, {}, {}, {}, {}};
+  if (at.isVector()) {
+    base.places = {at};
+    base.placeStrides = {e.index(layout.members)};
+  } else {
+    words = words + at * layout.members;
+  }
   if (!table.info.getKey())
     words = words + layout.query;
-  Base base = {scans(sequence) + words, {}, {}, {}, {}, {}};
+  base.data = base.data + words;
   if (op.getByHead()) {
     base.strides.push_back(layout.perHead);
     base.extents.push_back(layout.heads);
@@ -114,15 +123,65 @@ TableReader::Base TableReader::base(const Table &table,
   return {dense.data, dense.strides, dense.extents, {}, {}, {}};
 }
 
+/// The first of constants n, n + 1, … of a vector.
+static std::optional<int64_t> runOfConstants(Num vector) {
+  DenseIntElementsAttr constants;
+  if (!vector.isVector() || !matchPattern(vector.value, m_Constant(&constants)))
+    return std::nullopt;
+  int64_t first = (*constants.begin()).getSExtValue(), next = first;
+  for (const APInt &number : constants)
+    if (number.getSExtValue() != next++)
+      return std::nullopt;
+  return first;
+}
+
+Num TableReader::elements(Pointer data, ArrayRef<Num> indices,
+                          ArrayRef<Num> steps, int64_t lanes) const {
+  if (indices.empty())
+    return data.load(0, lanes);
+  Num offsets;
+  for (auto [index, step] : llvm::zip(indices, steps)) {
+    // Elements side by side may be numbered in 32 bits.
+    bool isDense = getConstantIntValue(step.value) == 1;
+    Num own = !isDense || indices.size() > 1 ? e.convert(index, e.i64) : index;
+    if (!isDense)
+      own = own * step;
+    offsets = offsets ? offsets + own : own;
+  }
+  return gather(data, offsets);
+}
+
 Num TableReader::fetch(const Table &table, const Place &place,
                        ArrayRef<Num> indices, Type result) const {
   Base base = this->base(table, place);
   auto read = [&]() -> Nums {
-    Num offset = e.index(0);
-    for (auto [n, index] : llvm::enumerate(indices))
-      offset =
-          offset + max(min(index, base.extents[n] - 1), 0) * base.strides[n];
-    return {widenElement(e, base.data.load(offset), result)};
+    Num offset = e.index(0), isRun;
+    Nums varying = base.places, steps = base.placeStrides;
+    int64_t lanes = 1, first = 0;
+    for (auto [n, index] : llvm::enumerate(indices)) {
+      Num last = base.extents[n] - 1;
+      if (auto start = runOfConstants(index); start && varying.empty()) {
+        lanes = index.lanes();
+        first = *start;
+        isRun = (base.strides[n] == 1) & (last >= first + lanes - 1);
+      }
+      Num inside = max(min(index, e.match(last, index.type())), 0);
+      if (inside.isVector()) {
+        varying.push_back(inside);
+        steps.push_back(base.strides[n]);
+      } else {
+        offset = offset + inside * base.strides[n];
+      }
+    }
+    Pointer at = base.data + offset;
+    Num loaded;
+    if (isRun && varying.size() == 1)
+      loaded = e.choose(
+          isRun, [&]() -> Nums { return {at.load(first, lanes)}; },
+          [&]() -> Nums { return {elements(at, varying, steps, 1)}; })[0];
+    else
+      loaded = elements(at, varying, steps, 1);
+    return {widenElement(e, loaded, result)};
   };
   if (table.info.getSource() != TableSource::Argument)
     return read()[0];
@@ -162,24 +221,8 @@ Num TableReader::lookup(const Table &table, const Place &place,
       uniform = uniform + e.convert(index, e.i64) * base.strides[at];
     }
   }
-  Num loaded;
-  if (varying.empty()) {
-    loaded = base.data.load(uniform, lanes);
-  } else {
-    lanes = varying[0].lanes();
-    Num offsets;
-    for (auto [index, step] : llvm::zip(varying, steps)) {
-      // Elements side by side may be numbered in 32 bits.
-      bool isDense = getConstantIntValue(step.value) == 1;
-      if (!isDense || varying.size() > 1)
-        index = e.convert(index, e.i64);
-      if (!isDense)
-        index = index * step;
-      offsets = offsets ? offsets + index : index;
-    }
-    loaded = gather(base.data + uniform, offsets);
-  }
-  Num value = widenElement(e, loaded, result);
+  Num value = widenElement(
+      e, elements(base.data + uniform, varying, steps, lanes), result);
   return inside ? select(inside, value, e.constant(value.type(), int64_t(0)))
                 : value;
 }

@@ -14,8 +14,9 @@ struct Place {
   Num row, token;  // in the tensors of its side
   Num index;       // i or j
   Num number;      // in the run of its sequence
-  /// In pair regions that look per-token tables up at the keys: their rows and
-  /// tokens, vectors; `row` and `token` are then the query's.
+  /// A vector of keys: their rows and tokens. In pair regions that look
+  /// per-token tables up at the keys `row` and `token` are then the query's; in
+  /// the columns of several keys `index` and `number` are vectors too.
   Num keyRows, keyTokens;
   /// A key that the call brings (append): its values stand at the query side.
   bool brought = false;
@@ -65,6 +66,10 @@ private:
     Nums places, placeStrides;
   };
   Base base(const Table &table, const Place &place) const;
+  /// `lanes` elements behind `data`, or the elements that vectors of indices
+  /// tell.
+  Num elements(Pointer data, llvm::ArrayRef<Num> indices,
+               llvm::ArrayRef<Num> steps, int64_t lanes) const;
   Base argument(const Table &table, const Place &place) const;
   Base scan(const Table &table, const Place &place) const;
 };

@@ -72,13 +72,20 @@ static int64_t mostAnchors(const Forms &forms) {
   return most;
 }
 
+/// Whether the heads of a group read a run of keys together, though each sees
+/// other keys. Values that are acted on by head are made once for a run.
+static bool sharesRuns(AttentionOp op) {
+  return op.getPlan().getForm() == PlanForm::Split && !op.getValueBlocksAttr();
+}
+
 TileLayout::TileLayout(AttentionOp op, const Target &target)
     : forms(op), anchors(mostAnchors(forms)), lanes(target.lanes),
       rowTile(target.rowTile), panel(target.panel()),
       keys(roundUp(op.getPlan().getKeys(), target.panel())),
       head(widthOf(op.getQ())), value(widthOf(op.getV())),
-      byHead(op.getKeysByHead()),
-      slotsByHead(op.getSlotsByHead() && !op.getKeysByHead()),
+      byHead(op.getKeysByHead() && !sharesRuns(op)),
+      actsByHead(op.getKeysByHead() && !byHead),
+      slotsByHead((op.getSlotsByHead() || op.getKeysByHead()) && !byHead),
       pairs(meetInPairs(op, target)), headWords(pairs ? (head + 1) / 2 : head),
       valueVectors((value + lanes - 1) / lanes),
       valuePanels(cutValues(valueVectors, target.vectorTile)),

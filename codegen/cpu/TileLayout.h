@@ -29,6 +29,8 @@ struct TileLayout {
   int64_t rows, keys, head, value;
   /// Keys differ between the query heads of a group: each head has its own.
   bool byHead;
+  /// They do, but are acted on for each head where they are read: decode.
+  bool actsByHead;
   /// Keys are the same for the heads of a group, but their slots are not.
   bool slotsByHead;
   /// q, k, the weights and v meet as pairs of bf16 (BfloatPairs.h).

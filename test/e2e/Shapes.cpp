@@ -40,6 +40,7 @@ std::vector<ShapeCase> shapeCases() {
        0,
        TORSOR_DECODE,
        2},
+      {"decode_far", 2, 1, {{1, 150}}, L::Dense, false, 1000000, TORSOR_DECODE},
       {"padded_batch",
        2,
        2,

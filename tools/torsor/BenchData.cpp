@@ -44,13 +44,15 @@ torsor_tensor BenchCall::makeArgument(const torsor_argument &argument,
                       std::move(extents));
   Array &array = arrays.back();
   bool clock = argument.flags & TORSOR_ARG_CLOCK;
+  // No two arguments are the same: two vectors may span a plane.
+  auto own = static_cast<double>(arrays.size());
   bool real = argument.dtype == TORSOR_F32 || argument.dtype == TORSOR_F64 ||
               argument.dtype == TORSOR_F16 || argument.dtype == TORSOR_BF16;
   for (int64_t n = 0, e = array.count(); n < e; ++n) {
     // Clocks run with the tokens; a batch row's queries are its last.
     int64_t token = tokens ? n % tokens + shape.keys - tokens : 0;
-    double value = clock           ? static_cast<double>(token)
-                   : real          ? 0.1 * std::sin(static_cast<double>(n))
+    double value = clock  ? static_cast<double>(token)
+                   : real ? 0.1 * std::sin(static_cast<double>(n) + own)
                    : shape.segment ? static_cast<double>(token / shape.segment)
                                    : 0;
     if (real && !clock && value <= argument.low)

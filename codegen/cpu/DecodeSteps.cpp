@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Keys at regular times, acted on by tables.
+#include "codegen/cpu/DecodeSteps.h"
+
+#include "codegen/cpu/ActSteps.h"
+#include "codegen/cpu/PackKeys.h"
+
+using namespace mlir;
+
+namespace torsor {
+
+/// Tables of one kernel are no larger.
+static constexpr int64_t mostBytes = int64_t(4) << 20;
+
+static int64_t roundUp(int64_t value, int64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+static bool variesByHead(const Table &table) {
+  return llvm::any_of(table.info.getAxes(),
+                      [](StringAttr axis) { return axis == "H"; });
+}
+
+bool KeySteps::isRegular(AttentionOp op, const Kernel &kernel,
+                         BlockAttr block) const {
+  BlockKind kind = block.getKind();
+  if (kind == BlockKind::Zero)
+    return true;
+  if ((kind != BlockKind::Turn && !block.isAnchored()) || block.getFamily() ||
+      block.getKeys() == KeyPlace::Cached)
+    return false;
+  // The gain of what fades stands in the rows of q before they fade.
+  if (block.isAnchored() && block.qGain() != 1)
+    return false;
+  // Phases that are rounded as elsewhere are no differences of phases.
+  if (kernel.tables[block.getRates()].element.isF32())
+    return false;
+  return layout.rowSlots[block.getS()] == layout.columnSlots[block.getT()] &&
+         isSharedByHeads(kernel, op.getColumns(), block.getT()) &&
+         (!block.isAnchored() ||
+          isSharedByHeads(kernel, op.getRows(), block.getS()));
+}
+
+bool KeySteps::isReal(int64_t slot) const {
+  return isa<FloatType>(layout.columnSlots[slot]);
+}
+
+std::optional<size_t> KeySteps::findTable(BlockAttr block) const {
+  for (auto [n, table] : llvm::enumerate(tables)) {
+    BlockAttr other = table.block;
+    // Steps of whole clocks are one.
+    bool stepsAlike = isReal(block.getT()) || isReal(other.getT())
+                          ? block.getT() == other.getT()
+                          : true;
+    if (stepsAlike && other.getKind() == block.getKind() &&
+        other.getRates() == block.getRates() &&
+        other.getRateOffset() == block.getRateOffset() &&
+        other.getOrder() == block.getOrder() &&
+        other.getLanes().getCount() == block.getLanes().getCount())
+      return n;
+  }
+  return std::nullopt;
+}
+
+void KeySteps::addTable(BlockAttr block) {
+  if (findTable(block))
+    return;
+  int64_t words = countFactors(block);
+  tables.push_back({block, end, words});
+  end = roundUp(end + heads * decodeChunk * words * 4, 64);
+}
+
+KeySteps::KeySteps(AttentionOp op, const Kernel &kernel,
+                   const TileLayout &layout)
+    : layout(layout), heads(layout.actsByHead ? layout.rows : 1),
+      width(roundUp(layout.head, layout.lanes)) {
+  branches.resize(layout.forms.branches.size());
+  if (op.getPlan().getForm() != PlanForm::Split)
+    return;
+  for (auto [n, list] : llvm::enumerate(op.getBranches())) {
+    Blocks blocks;
+    for (BlockAttr block : cast<ArrayAttr>(list).getAsRange<BlockAttr>())
+      blocks.push_back(block);
+    int64_t bytes = 0;
+    for (BlockAttr block : blocks)
+      bytes += countFactors(block) * heads * decodeChunk * 4;
+    if (!bytes || bytes + end > mostBytes ||
+        !llvm::all_of(blocks, [&](BlockAttr block) {
+          return isRegular(op, kernel, block);
+        }))
+      continue;
+    branches[n] = blocks;
+    for (BlockAttr block : blocks)
+      if (block.acts())
+        addTable(block);
+  }
+  if (!exist())
+    return;
+  auto take = [&](int64_t bytes) {
+    int64_t begin = end;
+    end = roundUp(end + bytes, 64);
+    return begin;
+  };
+  for (ArrayRef<BlockAttr> blocks : branches)
+    for (BlockAttr block : blocks) {
+      if (!block.acts())
+        continue;
+      sharesTurns &= !variesByHead(kernel.tables[block.getRates()]) &&
+                     isSharedByHeads(kernel, op.getRows(), block.getS());
+      if (!llvm::any_of(clocks, [&](const Clock &clock) {
+            return clock.slot == block.getT();
+          }))
+        clocks.push_back(
+            {block.getT(), take(decodeChunk * 8), take(8), take(8)});
+    }
+  plainRows = take(layout.rows * width * 4);
+  actedRows = take(layout.rows * width * 4);
+}
+
+const KeySteps::Clock &KeySteps::clockOf(int64_t slot) const {
+  return *llvm::find_if(clocks,
+                        [&](const Clock &clock) { return clock.slot == slot; });
+}
+
+void KeySteps::emitPlainRow(const TileContext &c, const Place &place,
+                            Pointer from, Num gain, Num row,
+                            Pointer scratch) const {
+  RowLanes around = queryLanes(c.op);
+  around.gains = -1;
+  auto time = [&](int64_t) { return Num(); };
+  Action action = {{}, /*onQuery=*/true, layout.head, time, gain, &around};
+  emitAction(c.e, c.lanes(), action, c.tables, place, from,
+             scratch.bytes(plainRows).as(c.e.f32) + row * width);
+}
+
+/// A step of a real clock: how far the split's first two keys are apart.
+void KeySteps::emitUnit(const TileContext &c, const Indices &indices,
+                        const Clock &clock, Num first, Num last,
+                        Pointer scratch) const {
+  Emitter &e = c.e;
+  AttentionOp op = c.op;
+  auto timeAt = [&](Num number) {
+    Place place = keyPlace(c, indices, number);
+    return emitSlots(op.getColumns(), c.tables, place, true, false)[clock.slot];
+  };
+  Num apart = timeAt(min(first + 1, last - 1)) - timeAt(first);
+  apart = max(apart, e.constant(e.f64, 0.0) - apart);
+  scratch.bytes(clock.unit).as(e.f64).store(0, select(apart > 0.0, apart, 1.0));
+}
+
+void KeySteps::emitTables(const TileContext &c, const Indices &indices,
+                          Num rows, Num first, Num last,
+                          Pointer scratch) const {
+  Emitter &e = c.e;
+  if (width != layout.head)
+    e.fill(scratch.bytes(actedRows), e.index(layout.rows * width * 4), 0);
+  for (const Clock &clock : clocks)
+    if (isReal(clock.slot))
+      emitUnit(c, indices, clock, first, last, scratch);
+  Pointer zero = frameSlots(e, e.i64, 1);
+  zero.store(0, e.index(0));
+  auto anchor = [&](BlockAttr) { return zero; };
+  Num count = e.index(1);
+  if (layout.actsByHead)
+    count = min(rows, layout.headsPerRun(c.tables.call));
+  for (const Table &table : tables) {
+    int64_t slot = table.block.getT();
+    e.loop(0, count, 1, [&](Num row) {
+      Place place = c.place;
+      if (layout.actsByHead)
+        place.head = c.rowHeads.load(row);
+      e.loop(0, e.index(decodeChunk), 1, [&](Num step) {
+        Num now = e.index(0) - step;
+        if (isReal(slot))
+          now = e.convert(now, e.f64) *
+                scratch.bytes(clockOf(slot).unit).as(e.f64).load(0);
+        auto time = [&](int64_t) { return now; };
+        Action action = {table.block, false, layout.head, time, Num()};
+        action.anchor = anchor;
+        Pointer to = scratch.bytes(table.offset).as(e.f32) +
+                     (row * decodeChunk + step) * table.words;
+        emitFactors(e, c.lanes(), action, table.block, c.tables, place, to);
+      });
+    });
+  }
+}
+
+/// Of a vector.
+static std::pair<Num, Num> extremes(Emitter &e, Num low, Num high) {
+  Num least = e.lane(low, 0), most = e.lane(high, 0);
+  for (int64_t lane = 1; lane < low.lanes(); ++lane) {
+    least = min(least, e.lane(low, lane));
+    most = max(most, e.lane(high, lane));
+  }
+  return {least, most};
+}
+
+Num KeySteps::emitClockSteps(const TileContext &c, const Clock &clock,
+                             Num count, Pointer scratch) const {
+  Emitter &e = c.e;
+  int64_t lanes = c.lanes();
+  Type type = layout.columnSlots[clock.slot];
+  Pointer times = c.columnSlot(clock.slot, e.index(0)).as(type);
+  Num first = e.splat(times.load(0), lanes);
+  Nums ends = e.loop(0, count, lanes, {first, first},
+                     [&](Num n, ArrayRef<Num> carried) -> Nums {
+                       Num now = times.load(n, lanes);
+                       return {min(now, carried[0]), max(now, carried[1])};
+                     });
+  auto [least, last] = extremes(e, ends[0], ends[1]);
+  scratch.bytes(clock.anchor).as(type).store(0, last);
+  Pointer steps = scratch.bytes(clock.steps).as(e.i64);
+  constexpr int64_t within = decodeChunk - 1;
+  if (!isReal(clock.slot)) {
+    e.loop(0, count, lanes, [&](Num n) {
+      steps.store(n, (e.splat(last, lanes) - times.load(n, lanes)) & within);
+    });
+    Num reach = last - least; // below 0, if it leaves 64 bits
+    return (reach >= 0) & (reach <= within);
+  }
+  Num unit = scratch.bytes(clock.unit).as(e.f64).load(0);
+  Num inverse = e.constant(e.f64, 1.0) / unit;
+  Num none = e.constant(e.vec(lanes, e.f64), 0.0);
+  Num strays = e.loop(
+      0, count, lanes, {none}, [&](Num n, ArrayRef<Num> carried) -> Nums {
+        Num now = times.load(n, lanes), all = e.splat(last, lanes);
+        Num step = e.rint((all - now) * e.splat(inverse, lanes));
+        Num back = e.constant(step.type(), 0.0) - step;
+        // NaN is no step.
+        Num holds = (step <= double(within)) &
+                    (fma(back, e.splat(unit, lanes), all) == now);
+        // A whole number lies in the low bits of a sum with 1.5 * 2^52.
+        steps.store(n, e.bitcast(step + 0x1.8p52, e.i64) & within);
+        return {select(holds, carried[0], 1.0)};
+      })[0];
+  return e.any(strays != 0.0) ^ 1;
+}
+
+Nums KeySteps::emitSteps(const TileContext &c, Num count,
+                         Pointer scratch) const {
+  Emitter &e = c.e;
+  Nums regular;
+  for (const Clock &clock : clocks)
+    regular.push_back(emitClockSteps(c, clock, count, scratch));
+  Nums found;
+  for (ArrayRef<BlockAttr> blocks : branches) {
+    Num all = blocks.empty() ? Num() : e.constant(e.i1, int64_t(1));
+    for (BlockAttr block : blocks) {
+      if (!block.acts())
+        continue;
+      const Clock &clock = clockOf(block.getT());
+      all = all & regular[&clock - clocks.begin()];
+      if (!block.isAnchored())
+        continue;
+      // From an anchor behind the query one side would grow.
+      Type type = layout.columnSlots[clock.slot];
+      Num own = loadSlot(e, c.rowSlots[block.getS()], e.index(0), 1, type);
+      all = all & (scratch.bytes(clock.anchor).as(type).load(0) <= own);
+    }
+    found.push_back(all);
+  }
+  return found;
+}
+
+void KeySteps::emitQueries(const TileContext &c, int64_t branch, Num rows,
+                           Pointer scratch) const {
+  Emitter &e = c.e;
+  ArrayRef<BlockAttr> blocks = branches[branch];
+  RowLanes around = {NormAttr(), -1, queryLanes(c.op).gains};
+  SmallVector<Pointer> kept;
+  for (BlockAttr block : blocks)
+    kept.push_back(
+        frameSlots(e, e.f32, std::max<int64_t>(1, countFactors(block))));
+  auto known = [&](BlockAttr block) {
+    return kept[llvm::find(blocks, block) - blocks.begin()];
+  };
+  e.loop(0, rows, 1, [&](Num row) {
+    Place place = c.place;
+    place.head = c.rowHeads.load(row);
+    Num before = c.rowTokens.load(max(row - 1, 0));
+    Num isFresh = (row == 0) | (before != c.rowTokens.load(row));
+    auto turn = [&] {
+      for (auto [n, block] : llvm::enumerate(blocks)) {
+        if (!block.acts())
+          continue;
+        Type type = layout.columnSlots[block.getT()];
+        Pointer from = scratch.bytes(clockOf(block.getT()).anchor);
+        auto anchor = [&](BlockAttr) { return from; };
+        auto time = [&](int64_t slot) {
+          Num now = loadSlot(e, c.rowSlots[slot], row, 1, type);
+          // What is anchored takes its anchor away itself.
+          return block.isAnchored() ? now : now - from.as(type).load(0);
+        };
+        Action action = {block, true, layout.head, time, Num()};
+        action.anchor = anchor;
+        emitFactors(e, c.lanes(), action, block, c.tables, place, kept[n]);
+      }
+    };
+    if (sharesTurns)
+      e.when(isFresh, turn);
+    else
+      turn();
+    auto time = [&](int64_t) { return Num(); };
+    Action action = {blocks, true, layout.head, time, Num(), &around};
+    action.anchor = known;
+    action.known = known;
+    emitAction(e, c.lanes(), action, c.tables, place,
+               scratch.bytes(plainRows).as(e.f32) + row * width,
+               queries(scratch) + row * width);
+  });
+}
+
+Num KeySteps::tablesOf(const TileContext &c, Num row) const {
+  // The first rows of a block have all its heads.
+  return layout.actsByHead ? row % layout.headsPerRun(c.tables.call)
+                           : c.e.index(0);
+}
+
+Pointer KeySteps::factors(BlockAttr block, Num number, Num head,
+                          Pointer scratch) const {
+  Emitter &e = *number.e;
+  const Table &table = tables[*findTable(block)];
+  Num step = scratch.bytes(clockOf(block.getT()).steps).as(e.i64).load(number);
+  return scratch.bytes(table.offset).as(e.f32) +
+         (head * decodeChunk + step) * table.words;
+}
+
+} // namespace torsor

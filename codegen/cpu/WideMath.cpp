@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Functions of vectors of f64.
+#include "codegen/cpu/WideMath.h"
+
+#include <cmath>
+#include <limits>
+
+namespace torsor {
+
+/// log 2 in two parts: a whole number below 2^11 times the first is exact.
+static constexpr double ln2High = 0x1.62e42fefa38p-1,
+                        ln2Low = 0x1.ef35793c7673p-45;
+/// Whole numbers lie in the low bits of a sum with it.
+static constexpr double magic = 0x1.8p52;
+
+/// 2^n for whole n, |n| < 1023.
+static Num power(Emitter &e, Num n) {
+  return e.bitcast(e.bitcast(n + (magic + 1023), e.i64) << 52, e.f64);
+}
+
+Num emitWideExp(Emitter &e, Num x) {
+  // Beyond these it is 0 or infinite; comparisons with NaN are false.
+  x = select(x < -800.0, -800.0, x);
+  x = select(x > 800.0, 800.0, x);
+  Num n = e.rint(x * M_LOG2E);
+  Num minus = e.constant(x.type(), 0.0) - n;
+  Num rest = fma(minus, e.constant(x.type(), ln2High), x);
+  rest = fma(minus, e.constant(x.type(), ln2Low), rest);
+  // The series: |rest| <= log(2) / 2.
+  Num sum = e.constant(x.type(), 1.0);
+  for (int k = 13; k > 0; --k)
+    sum = fma(rest * (1.0 / k), sum, e.constant(x.type(), 1.0));
+  Num half = e.rint(n * 0.5);
+  return sum * power(e, half) * power(e, n - half);
+}
+
+Num emitWideLog1p(Emitter &e, Num x) {
+  auto constant = [&](double value) { return e.constant(x.type(), value); };
+  Num u = x + 1.0;
+  // u = m 2^k with m between sqrt(1/2) and sqrt(2).
+  Num bits = e.bitcast(u, e.i64);
+  Num k = (bits - int64_t(0x3fe6a09e667f3bcd)) >> 52;
+  Num f = e.bitcast(bits - (k << 52), e.f64) - 1.0;
+  k = e.bitcast(k + int64_t(0x4338000000000000), e.f64) - magic;
+  // log m = 2 (s + s^3 / 3 + s^5 / 5 + …), s = f / (2 + f), |s| < 0.172.
+  Num s = f / (f + 2.0), z = s * s;
+  Num sum = constant(1.0 / 25);
+  for (int n = 23; n > 0; n -= 2)
+    sum = fma(sum, z, constant(1.0 / n));
+  Num lost = (x - (u - 1.0)) / u; // by the rounding of u
+  Num low = fma(k, constant(ln2Low), lost);
+  Num found = fma(k, constant(ln2High), fma(s * 2.0, sum, low));
+  double infinity = std::numeric_limits<double>::infinity();
+  found = select(x == -1.0, -infinity, found);
+  found = select(x == infinity, infinity, found);
+  found = select(x < -1.0, std::numeric_limits<double>::quiet_NaN(), found);
+  return select(e.isNan(x), x, found);
+}
+
+} // namespace torsor

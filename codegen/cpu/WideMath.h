@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Functions of vectors of f64, for what keys bring: libm has them one by one.
+#ifndef TORSOR_CODEGEN_CPU_WIDEMATH_H
+#define TORSOR_CODEGEN_CPU_WIDEMATH_H
+
+#include "codegen/cpu/Emitter.h"
+
+namespace torsor {
+
+/// e^x to 2 units in the last place; 0, infinity and NaN as they should be.
+Num emitWideExp(Emitter &e, Num x);
+/// log(1 + x), likewise; NaN below -1.
+Num emitWideLog1p(Emitter &e, Num x);
+
+} // namespace torsor
+
+#endif // TORSOR_CODEGEN_CPU_WIDEMATH_H
