@@ -97,9 +97,17 @@ Num Emitter::iota(Type element, int64_t lanes) {
       arith::ConstantOp::create(b, DenseElementsAttr::get(type, values)));
 }
 
+/// Whether elements are taken out and put together as their bits: see
+/// Pointer::load.
+static bool isMovedAsBits(Num a) {
+  return a.element() == a.e->bf16 && !a.e->nativeBf16;
+}
+
 Num Emitter::lane(Num vector, int64_t lane) {
   if (!vector.isVector())
     return vector;
+  if (isMovedAsBits(vector))
+    return bitcast(this->lane(bitcast(vector, i16), lane), bf16);
   Value at = LLVM::ConstantOp::create(b, i64, b.getI64IntegerAttr(lane));
   return num(LLVM::ExtractElementOp::create(b, vector.value, at));
 }
@@ -107,12 +115,17 @@ Num Emitter::lane(Num vector, int64_t lane) {
 Num Emitter::insert(Num vector, Num scalar, int64_t lane) {
   if (!vector.isVector())
     return scalar;
+  if (isMovedAsBits(vector))
+    return bitcast(insert(bitcast(vector, i16), bitcast(scalar, i16), lane),
+                   bf16);
   Value at = LLVM::ConstantOp::create(b, i64, b.getI64IntegerAttr(lane));
   return num(LLVM::InsertElementOp::create(b, vector.type(), vector.value,
                                            scalar.value, at));
 }
 
 Num Emitter::shuffle(Num a, Num c, ArrayRef<int32_t> mask) {
+  if (isMovedAsBits(a))
+    return bitcast(shuffle(bitcast(a, i16), bitcast(c, i16), mask), bf16);
   return num(LLVM::ShuffleVectorOp::create(b, a.value, c.value, mask));
 }
 

@@ -41,15 +41,17 @@ Compiled compileDrawn(const RandomScheme &scheme, std::string &error) {
 
 /// Puts special numbers into a few rows of q and k.
 void sprinkle(Problem &problem, Random &random, bool withInfinity) {
-  const double values[] = {std::nan(""), -0.0, 1e-40, HUGE_VAL, -HUGE_VAL};
+  const double values[] = {std::nan(""), HUGE_VAL, -HUGE_VAL, -0.0, 1e-40};
   for (HostArray *array : {&problem.q, &problem.k}) {
     int64_t count = 1;
     for (int64_t extent : array->shape)
       count *= extent;
     std::vector<double> data(array->reals, array->reals + count);
-    for (int64_t n = 0; n < count / 400 + 1 && count; ++n)
-      data[random.between(0, count - 1)] =
-          values[random.between(0, withInfinity ? 4 : 2)];
+    for (int64_t n = 0; n < count / 400 + 1 && count; ++n) {
+      double value = values[random.between(0, 4)];
+      bool isKept = withInfinity || !std::isinf(value);
+      data[random.between(0, count - 1)] = isKept ? value : std::nan("");
+    }
     *array = HostArray::of(array->shape, std::move(data));
   }
 }
