@@ -39,9 +39,11 @@ Compiled compileDrawn(const RandomScheme &scheme, std::string &error) {
   return compileBoth(scheme.source(), options, error);
 }
 
-/// Puts special numbers into a few rows of q and k.
+/// Puts special numbers into a few rows of q and k. Subnormal ones count as 0
+/// in kernels, which has no product with infinity: never both.
 void sprinkle(Problem &problem, Random &random, bool withInfinity) {
-  const double values[] = {std::nan(""), HUGE_VAL, -HUGE_VAL, -0.0, 1e-40};
+  const double values[] = {std::nan(""), HUGE_VAL, -HUGE_VAL, -0.0,
+                           withInfinity ? 0.0 : 1e-40};
   for (HostArray *array : {&problem.q, &problem.k}) {
     int64_t count = 1;
     for (int64_t extent : array->shape)
