@@ -2,6 +2,7 @@
 // The elaborated expressions of a scheme: a hash-consed graph.
 #include "frontend/Node.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
 
@@ -31,6 +32,21 @@ llvm::StringRef torsor::getSpelling(NodeOp op) {
       "sigmoid", "softplus", "dot",  "sum"};
   static_assert(std::size(names) == size_t(NodeOp::PathSum) + 1);
   return names[size_t(op)];
+}
+
+bool torsor::anyNode(const Node *node,
+                     llvm::function_ref<bool(const Node *)> test) {
+  llvm::DenseSet<const Node *> seen;
+  llvm::SmallVector<const Node *> open = {node};
+  while (!open.empty()) {
+    const Node *next = open.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    if (test(next))
+      return true;
+    open.append(next->operands.begin(), next->operands.end());
+  }
+  return false;
 }
 
 bool torsor::isInfix(NodeOp op) {

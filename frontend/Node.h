@@ -8,6 +8,7 @@
 #include "frontend/SourceFile.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Allocator.h"
 
@@ -149,6 +150,9 @@ struct Node {
     return op == NodeOp::IntConstant ? integer.toReal() : real;
   }
 };
+
+/// Whether `test` holds of the node or of one that it is computed from.
+bool anyNode(const Node *node, llvm::function_ref<bool(const Node *)> test);
 
 /// Owns nodes and makes equal ones identical.
 class NodeGraph {

@@ -181,6 +181,13 @@ private:
   bool bindArguments(const Item *item, llvm::ArrayRef<Formal> formals,
                      llvm::ArrayRef<Argument> args, SourceRange nameRange,
                      Env &env, llvm::StringMap<Binding> &out);
+  bool checkRequire(const RequireClause *clause, Env &env, llvm::StringRef name,
+                    SourceRange call);
+  /// Identity of a list of constant arguments; empty if some are none.
+  std::string argumentKey(const llvm::StringMap<Binding> &args,
+                          llvm::ArrayRef<Formal> formals) const;
+
+  // --- SemaFit.cpp: values and the types that are asked for
   Meaning fit(Meaning value, const TypeNode &type, const Expr *e, Env &env,
               const std::string &what, llvm::StringMap<Binding> &scope,
               const SourceFile *typeFile);
@@ -190,11 +197,6 @@ private:
   Meaning coerce(Meaning value, NumberType type, const Expr *e, Env &env,
                  const std::string &what);
   Meaning coerceResult(Meaning value, const FunctionItem *item, Env &inner);
-  bool checkRequire(const RequireClause *clause, Env &env, llvm::StringRef name,
-                    SourceRange call);
-  /// Identity of a list of constant arguments; empty if some are none.
-  std::string argumentKey(const llvm::StringMap<Binding> &args,
-                          llvm::ArrayRef<Formal> formals) const;
 
   // --- SemaFunctions.cpp: primitive functions
   Meaning evalFunction(const CallExpr *e, Env &env);
@@ -342,6 +344,8 @@ std::string showElement(const TensorInfo &tensor);
 std::string printConstant(const Node *node);
 std::string printNumber(double value);
 std::string printBounds(Interval range);
+/// "int", "real", "bool", "action" or "clock".
+llvm::StringRef getTypeWord(TypeBase base);
 /// "int", "real[3]", "action[64]", "a clock", …
 std::string describe(const Meaning &value);
 

@@ -92,18 +92,10 @@ void Sema::readRunningSum(SchemeState &state, ClockInfo &clock,
 }
 
 bool Sema::readsOtherToken(const Node *node, TokenId own) const {
-  llvm::DenseSet<const Node *> seen;
-  llvm::SmallVector<const Node *> open = {node};
-  while (!open.empty()) {
-    const Node *next = open.pop_back_val();
-    if (!seen.insert(next).second)
-      continue;
-    if (next->token != TokenId::None && next->token != own &&
-        next->op != NodeOp::PathSum)
-      return true;
-    open.append(next->operands.begin(), next->operands.end());
-  }
-  return false;
+  return anyNode(node, [&](const Node *each) {
+    return each->token != TokenId::None && each->token != own &&
+           each->op != NodeOp::PathSum;
+  });
 }
 
 void Sema::checkAction(SchemeState &state, const ActionNode *action,

@@ -64,18 +64,10 @@ static bool readsOnlyThePair(const Node *node) {
                             varies::path | varies::score;
   if (node->varies & others)
     return false;
-  llvm::DenseSet<const Node *> seen;
-  llvm::SmallVector<const Node *> open = {node};
-  while (!open.empty()) {
-    const Node *next = open.pop_back_val();
-    if (!seen.insert(next).second)
-      continue;
-    if (next->tensor || next->isVector() ||
-        (next->clock && next->clock->name != "pos"))
-      return false;
-    open.append(next->operands.begin(), next->operands.end());
-  }
-  return true;
+  return !anyNode(node, [](const Node *each) {
+    return each->tensor || each->isVector() ||
+           (each->clock && each->clock->name != "pos");
+  });
 }
 
 void Sema::warnGrowing(SchemeState &state) {

@@ -288,34 +288,6 @@ private:
 
 } // namespace
 
-int64_t countTurns(ArrayRef<BlockAttr> blocks) {
-  int64_t count = 0;
-  for (BlockAttr block : blocks)
-    if (block.getKind() == BlockKind::Turn && block.getLanes().getSecond() >= 0)
-      count += block.getLanes().getCount();
-  return count;
-}
-
-bool shareTurns(Region &slots, const Kernel &kernel, ArrayRef<BlockAttr> blocks,
-                bool onQuery) {
-  if (!countTurns(blocks))
-    return false;
-  Block &body = slots.front();
-  for (BlockAttr block : blocks) {
-    if (block.getKind() != BlockKind::Turn)
-      continue;
-    Value time =
-        body.getTerminator()->getOperand(onQuery ? block.getS() : block.getT());
-    if (time != body.getArgument(0) && time != body.getArgument(1))
-      return false;
-    auto axes = kernel.tables[block.getRates()].info.getAxes();
-    if (llvm::any_of(
-            axes, [](StringAttr axis) { return axis == "H" || axis == "G"; }))
-      return false;
-  }
-  return true;
-}
-
 /// The blocks that bring a row to its place in f32: a turn that comes first,
 /// with those that are made with it.
 static SmallVector<BlockAttr> leadingTurns(const Action &action, bool merges) {

@@ -4,15 +4,9 @@
 #define TORSOR_CODEGEN_CPU_ACT_H
 
 #include "codegen/cpu/Contents.h"
+#include "codegen/cpu/KeptTurns.h"
 
 namespace torsor {
-
-/// cos and sin of a token's phases, kept for the rows that share them: the
-/// heads of a query. `isFresh`: the row's are computed and kept, else read.
-struct KeptTurns {
-  Pointer words; // f32, two for each pair
-  Num isFresh;
-};
 
 /// What acts on a row, and with what.
 struct Action {
@@ -33,15 +27,6 @@ struct Action {
   /// Null: phases are computed for each row.
   const KeptTurns *turns = nullptr;
 };
-
-/// Pairs that blocks turn.
-int64_t countTurns(llvm::ArrayRef<BlockAttr> blocks);
-
-/// Whether all heads of a token turn by the same phases: rates without heads,
-/// and times that are its index or its position, as the region `slots` of the
-/// side's tokens yields them.
-bool shareTurns(mlir::Region &slots, const Kernel &kernel,
-                llvm::ArrayRef<BlockAttr> blocks, bool onQuery);
 
 /// Writes the row at `from` to `to`, acted on and converted. Without gain, and
 /// where the types agree, passive lanes are copied bit for bit.

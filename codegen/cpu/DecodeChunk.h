@@ -157,7 +157,6 @@ private:
   void emitMask() const;
   void emitBias(Num row, Num key, Num partial) const;
   void emitBiases(Num partial) const;
-  Num isSeen(Num row, Num key) const;
   /// Hides what the row does not see.
   void maskScores(Num row, Num key, Num &score) const;
 

@@ -4,6 +4,7 @@
 #include "codegen/cpu/ActSteps.h"
 #include "codegen/cpu/DecodeChunk.h"
 #include "codegen/cpu/DecodePairs.h"
+#include "codegen/cpu/Gather.h"
 #include "codegen/cpu/KeyPlaces.h"
 #include "codegen/cpu/PackKeys.h"
 #include "codegen/cpu/Phase.h"
@@ -14,11 +15,6 @@
 using namespace mlir;
 
 namespace torsor {
-
-static bool variesByHead(const Table &table) {
-  return llvm::any_of(table.info.getAxes(),
-                      [](StringAttr axis) { return axis == "H"; });
-}
 
 /// The plane that alone acts on keys, whose angles are products of a time and a
 /// rate of one type; else null.
@@ -58,14 +54,14 @@ KeyDots::KeyDots(AttentionOp op, const Kernel &kernel, const TileLayout &layout)
     }
     int64_t number =
         std::clamp<int64_t>(row.getSExtValue(), 0, int64_t(dot.getCount()) - 1);
-    dots.push_back({dot, table, number, variesByHead(*table)});
+    dots.push_back({dot, table, number, hasAxis(*table, "H")});
   }
   planeDots = dots.size();
   if (!plane)
     return;
   const Table &vectors = kernel.tables[plane.getVectors()];
   for (int64_t n : {0, 1})
-    dots.push_back({RowDotOp(), &vectors, n, variesByHead(vectors)});
+    dots.push_back({RowDotOp(), &vectors, n, hasAxis(vectors, "H")});
 }
 
 /// Writes a vector of a plane to the lanes that it turns.
@@ -194,12 +190,10 @@ Num DecodeChunk::emitVectorOp(Operation &op, ArrayRef<Num> operands, Num number,
   int64_t lanes = c.lanes(), width = c.layout.head;
   if (isa<ContentOp>(op)) {
     Num lane = max(min(operands[0], width - 1), 0);
-    Pointer from = c.contents + (number * width);
-    Num found = e.undef(e.vec(lanes, e.f32));
-    for (int64_t n = 0; n < lanes; ++n)
-      found = e.insert(
-          found, from.load(e.convert(e.lane(lane, n), e.i64) + n * width), n);
-    return found;
+    if (!lane.isVector())
+      lane = e.splat(lane, lanes);
+    return gather(c.contents + number * width,
+                  lane + e.iota(lane.element(), lanes) * width);
   }
   auto dot = dyn_cast<RowDotOp>(op);
   if (!dot)

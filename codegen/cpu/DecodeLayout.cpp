@@ -34,10 +34,6 @@ Num loadTail(Pointer from, int64_t lanes, int64_t count) {
   return vector;
 }
 
-static int64_t roundUp(int64_t value, int64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
-
 DecodeScratch::DecodeScratch(const TileLayout &layout, int64_t stepBytes,
                              int64_t dots)
     : queryWidth(roundUp(layout.head, layout.lanes)),

@@ -8,22 +8,9 @@ using namespace mlir;
 
 namespace torsor {
 
-/// What the row sees among the keys key … key + lanes - 1.
-Num DecodeChunk::isSeen(Num row, Num key) const {
-  Emitter &e = c.e;
-  AttentionOp op = c.op;
-  int64_t lanes = c.lanes();
-  Num number = e.splat(e.convert(key, e.i32), lanes) + e.iota(e.i32, lanes);
-  Num seen =
-      (number < e.convert(count, e.i32)) & (c.keyIndices.load(key, lanes) >= 0);
-  if (!op.getMask().empty())
-    seen = seen & emitPair(c, op.getMask(), row, key);
-  return seen;
-}
-
 void DecodeChunk::maskScores(Num row, Num key, Num &score) const {
   Num hidden = c.e.constant(c.e.vec(c.lanes(), c.e.f32), hiddenScore);
-  score = select(isSeen(row, key), score, hidden);
+  score = select(emitSeen(c, row, key, count), score, hidden);
 }
 
 void DecodeChunk::emitMask() const {
@@ -46,8 +33,9 @@ void DecodeChunk::emitBias(Num row, Num key, Num partial) const {
   Num score = c.scores.load(at, lanes) + emitStart(c, row, key);
   Nums paths;
   if (c.layout.paths)
-    paths = emitPathSums(c, row,
-                         emitPathTerms(c, row, key, score, isSeen(row, key)));
+    paths = emitPathSums(
+        c, row,
+        emitPathTerms(c, row, key, score, emitSeen(c, row, key, count)));
   if (!op.getLogit().empty())
     score = emitPair(c, op.getLogit(), row, key, score, paths);
   score = e.choose(
@@ -106,7 +94,8 @@ void DecodeChunk::emitPathTotals() const {
       if (readsScore)
         score = c.scores.load(row * decodeChunk + key, lanes) +
                 emitStart(c, row, key);
-      Nums terms = emitPathTerms(c, row, key, score, isSeen(row, key));
+      Nums terms =
+          emitPathTerms(c, row, key, score, emitSeen(c, row, key, count));
       for (auto [n, term] : llvm::enumerate(terms)) {
         Pointer total = c.pathSums + (row + int64_t(n) * c.layout.rows);
         total.store(0, total.load(0) + e.sum(term));

@@ -12,15 +12,6 @@ namespace torsor {
 /// Tables of one kernel are no larger.
 static constexpr int64_t mostBytes = int64_t(4) << 20;
 
-static int64_t roundUp(int64_t value, int64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
-
-static bool variesByHead(const Table &table) {
-  return llvm::any_of(table.info.getAxes(),
-                      [](StringAttr axis) { return axis == "H"; });
-}
-
 bool KeySteps::isRegular(AttentionOp op, const Kernel &kernel,
                          BlockAttr block) const {
   BlockKind kind = block.getKind();
@@ -105,7 +96,7 @@ KeySteps::KeySteps(AttentionOp op, const Kernel &kernel,
     for (BlockAttr block : blocks) {
       if (!block.acts())
         continue;
-      sharesTurns &= !variesByHead(kernel.tables[block.getRates()]) &&
+      sharesTurns &= !hasAxis(kernel.tables[block.getRates()], "H") &&
                      isSharedByHeads(kernel, op.getRows(), block.getS());
       if (!llvm::any_of(clocks, [&](const Clock &clock) {
             return clock.slot == block.getT();

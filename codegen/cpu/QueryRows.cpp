@@ -132,9 +132,7 @@ static void emitQueryProducts(const TileContext &c, const Indices &indices,
   for (auto [n, product] : llvm::enumerate(c.layout.products)) {
     if (product.side != Side::Query)
       continue;
-    auto axes = c.kernel.find(product.table)->info.getAxes();
-    bool byHead =
-        llvm::any_of(axes, [](StringAttr axis) { return axis == "H"; });
+    bool byHead = hasAxis(*c.kernel.find(product.table), "H");
     Num apart = byHead ? headsPerGroup : e.index(1);
     Pointer products = c.products[n];
     auto emit = [&](Num row, int64_t rows) {

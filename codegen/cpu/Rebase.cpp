@@ -73,9 +73,7 @@ PlanEntry Rebase::plan(const Call &call) const {
 
 bool Rebase::isByGroup() const {
   return llvm::any_of(kernel.tables, [](const Table &table) {
-    return llvm::any_of(table.info.getAxes(), [](StringAttr axis) {
-      return axis == "G" || axis == "H";
-    });
+    return hasAxis(table, "G") || hasAxis(table, "H");
   });
 }
 

@@ -144,9 +144,7 @@ static bool readsSharedTable(const Kernel &kernel, Operation *op) {
   if (!isa<FetchOp, LookupOp>(op))
     return false;
   const Table *table = kernel.find(op->getOperand(0));
-  return table && llvm::none_of(table->info.getAxes(), [](StringAttr axis) {
-           return axis == "H" || axis == "G";
-         });
+  return table && !hasAxis(*table, "H") && !hasAxis(*table, "G");
 }
 
 bool isSharedByHeads(const Kernel &kernel, Region &region, unsigned number) {

@@ -26,6 +26,11 @@ int64_t Scheme::find(StringRef name) const {
   return -1;
 }
 
+bool hasAxis(const Table &table, StringRef axis) {
+  return llvm::any_of(table.info.getAxes(),
+                      [&](StringAttr own) { return own == axis; });
+}
+
 const Table *Kernel::find(Value operand) const {
   for (const Table &table : tables)
     if (table.operand == operand)

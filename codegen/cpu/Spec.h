@@ -31,6 +31,9 @@ struct Table {
   mlir::Value operand;
 };
 
+/// Whether a table has values for each place on an axis: "H", "G", …
+bool hasAxis(const Table &table, llvm::StringRef axis);
+
 /// One kernel of a scheme for one target.
 struct Kernel {
   const Scheme *scheme;

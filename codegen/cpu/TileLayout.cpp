@@ -20,10 +20,6 @@ static SmallVector<ValuePanels, 2> cutValues(int64_t vectors, int64_t most) {
   return panels;
 }
 
-static int64_t roundUp(int64_t value, int64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
-
 static bool meetInPairs(AttentionOp op, const Target &target) {
   if (op.getValueBlocksAttr()) // acted on in f32
     return false;

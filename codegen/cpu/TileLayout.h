@@ -10,6 +10,11 @@
 
 namespace torsor {
 
+/// `value`, or the next multiple of `unit` above it.
+inline int64_t roundUp(int64_t value, int64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
 /// Columns of v that one register tile covers: `vectors` vectors each, `count`
 /// of them in a row, the first at vector `first`.
 struct ValuePanels {

@@ -171,6 +171,8 @@ std::vector<float> makeTable() {
   return table;
 }
 
+double tableLane(int64_t t, int64_t c) { return std::sin(float(t * 21 + c)); }
+
 TEST(Embed, LearnedTableOfEveryType) {
   std::vector<float> table = makeTable();
   Encoding encoding(learned, TORSOR_F32, &table, 16);
@@ -178,9 +180,7 @@ TEST(Embed, LearnedTableOfEveryType) {
   ASSERT_EQ(encoding.add(torsor_dense(o.data(), TORSOR_F32, 1, 1, 16, 21)),
             TORSOR_OK)
       << torsor_error();
-  expectAdded(o, 21, 0, [](int64_t t, int64_t c) {
-    return double(std::sin(float(t * 21 + c)));
-  });
+  expectAdded(o, 21, 0, tableLane);
   // bf16: rounded once, behind the sum in f32.
   Encoding small(learned, TORSOR_BF16, &table, 16);
   std::vector<uint16_t> bits(3 * 21, 0x3f80); // 1.0
@@ -234,9 +234,7 @@ TEST(Embed, BesideAttentionItIsASchemeOfItsOwn) {
   ASSERT_EQ(encoding.add(torsor_dense(o.data(), TORSOR_F32, 1, 1, 16, 21)),
             TORSOR_OK)
       << torsor_error();
-  expectAdded(o, 21, 0, [](int64_t t, int64_t c) {
-    return double(std::sin(float(t * 21 + c)));
-  });
+  expectAdded(o, 21, 0, tableLane);
   std::vector<float> long_ = embeddings(17 * 21);
   EXPECT_EQ(encoding.add(torsor_dense(long_.data(), TORSOR_F32, 1, 1, 17, 21)),
             TORSOR_VALUE);
