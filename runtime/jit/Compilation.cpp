@@ -180,8 +180,7 @@ mlir::ModuleOp Compilation::emitSchemes() {
   state = std::make_unique<State>();
   state->context.loadAllAvailableDialects();
   timing = total.nest("emit schemes");
-  if (options.remarks || options.decisions)
-    reportRemarks(state->context, decisions);
+  reportRemarks(state->context, decisions);
   std::string broken;
   mlir::ScopedDiagnosticHandler handler(&state->context,
                                         [&](mlir::Diagnostic &diagnostic) {

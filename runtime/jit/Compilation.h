@@ -45,8 +45,6 @@ struct CompileOptions {
   /// Also `torsor_entry`, which a shared object needs.
   bool entry = false;
   bool remarks = false, warningsAreErrors = false;
-  /// Keep the decisions of passes, which `remarks` reports besides.
-  bool decisions = false;
   bool addressSanitizer = false, threadSanitizer = false;
   /// Say on standard error what each step took, when the compilation ends.
   bool timing = false;
@@ -94,8 +92,7 @@ public:
   llvm::ArrayRef<const Scheme *> getChosen() const { return chosen; }
   const Stack *getStack() const { return chosenStack; }
   const CompileOptions &getOptions() const { return options; }
-  /// With `decisions` or `remarks`: the rewrites that passes applied and
-  /// refused.
+  /// After formKernels(): the rewrites that passes applied and refused.
   llvm::ArrayRef<Decision> getDecisions() const { return decisions; }
   /// Not empty after a failure that no source can be blamed for.
   const std::string &getInternalError() const { return internalError; }

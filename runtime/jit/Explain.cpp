@@ -20,14 +20,6 @@ static bool isRewrite(const Compilation &compilation,
   });
 }
 
-void torsor::addRewrites(const Compilation &compilation,
-                         std::vector<SchemeFacts> &all) {
-  for (SchemeFacts &facts : all)
-    for (const Decision &decision : compilation.getDecisions())
-      if (llvm::StringRef(decision.where).split('.').first == facts.name)
-        facts.rewrites.push_back(decision);
-}
-
 bool torsor::explain(Compilation &compilation, bool json, int64_t length,
                      std::string &text, int64_t trained) {
   mlir::ModuleOp schemes = compilation.emitSchemes();
@@ -39,7 +31,6 @@ bool torsor::explain(Compilation &compilation, bool json, int64_t length,
     return false;
   std::vector<SchemeFacts> all =
       gatherAllFacts(compilation, schemes, kernels, length, trained);
-  addRewrites(compilation, all);
   if (json) {
     text = explainInJson(all, schemes);
     return true;
@@ -81,6 +72,9 @@ std::vector<SchemeFacts> torsor::gatherAllFacts(const Compilation &compilation,
       if (chosen->name == all.back().name)
         all.back().canonical =
             printCanonical(compilation.getFile(), {chosen}, nullptr);
+    for (const Decision &decision : compilation.getDecisions())
+      if (llvm::StringRef(decision.where).split('.').first == all.back().name)
+        all.back().rewrites.push_back(decision);
   }
   return all;
 }

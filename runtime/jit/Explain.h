@@ -30,9 +30,6 @@ std::vector<SchemeFacts> gatherAllFacts(const Compilation &compilation,
                                         mlir::ModuleOp kernels, int64_t length,
                                         int64_t trained = 0);
 
-/// Adds what the passes decided of each scheme, where the compilation keeps it.
-void addRewrites(const Compilation &compilation, std::vector<SchemeFacts> &all);
-
 /// What was decided of legality, stability and phases, in plain words.
 std::string describeLegality(const SchemeFacts &facts);
 /// What the kernels take, and the contract of a cache.

@@ -103,7 +103,7 @@ struct SchemeFacts {
   int64_t tileRows = 0, tileKeys = 0;
   /// In the order in which a call gives them; what a cache holds beside k, v.
   std::vector<TensorFacts> arguments, streams;
-  /// What passes rewrote and refused to; only where remarks are asked for.
+  /// What passes rewrote and refused to, once kernels were formed.
   std::vector<Decision> rewrites;
 
   /// One head over `length` tokens that attend to themselves.

@@ -216,7 +216,6 @@ torsor_status torsor_compile_to_files(torsor_compiler *compiler,
     return status;
   call.options.moduleName = makeModuleName(path);
   call.options.entry = shared != 0;
-  call.options.decisions = true; // they stand in the manifest
   Compilation compilation(call.source, call.options);
   std::vector<std::string> written;
   std::string error;
@@ -244,7 +243,6 @@ torsor_compile_to_text(torsor_compiler *compiler, const char *source,
     status = call.readText(source, length, name);
   if (status != TORSOR_OK)
     return status;
-  call.options.decisions = true; // they are explained
   Compilation compilation(call.source, call.options);
   std::string text;
   bool done = stop == TORSOR_STOP_CHECK ? compilation.check()

@@ -133,7 +133,6 @@ bool torsor::compileToFiles(Compilation &compilation, const std::string &prefix,
   mlir::ModuleOp kernels = compilation.formKernels();
   std::vector<SchemeFacts> facts =
       gatherAllFacts(compilation, schemes, kernels, defaultExplainLength);
-  addRewrites(compilation, facts);
   std::string json = explainInJson(facts, schemes);
   const std::pair<const char *, std::string> files[] = {
       {".json", json},

@@ -41,6 +41,7 @@ TEST(Jit, LibrariesOutliveTheirCompiler) {
   EXPECT_STREQ(info.name, "rope8");
   EXPECT_NE(std::strstr(info.canonical, "scheme rope8"), nullptr);
   EXPECT_NE(std::strstr(info.manifest, "\"frequencies\""), nullptr);
+  EXPECT_NE(std::strstr(info.manifest, "\"rewrites\""), nullptr);
   torsor_scheme_destroy(scheme);
 }
 

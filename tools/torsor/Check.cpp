@@ -23,7 +23,6 @@ static void printDecisions(Compilation &compilation,
     finishStep(compilation, options);
   std::vector<SchemeFacts> all =
       gatherAllFacts(compilation, schemes, kernels, defaultExplainLength);
-  addRewrites(compilation, all);
   for (const SchemeFacts &facts : all)
     fmt::print("scheme {}\n{}{}", facts.name, describeLegality(facts),
                describeRewrites(facts));

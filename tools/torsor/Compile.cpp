@@ -48,7 +48,6 @@ static void runCompile(const CompileCommand &command) {
                            ? makeModuleName(command.source.path)
                            : makeModuleName(command.name);
   compile.entry = command.shared;
-  compile.decisions = true; // they stand in the manifest
   compile.addressSanitizer = command.sanitize == "address";
   compile.threadSanitizer = command.sanitize == "thread";
   std::string prefix = command.prefix;
