@@ -3,6 +3,7 @@
 // it.
 #include "passes/NarrowPair.h"
 
+#include "passes/OperationWords.h"
 #include "passes/PairRanges.h"
 #include "passes/Passes.h"
 
@@ -175,9 +176,8 @@ struct NarrowPair : impl::NarrowPairBase<NarrowPair> {
       count += narrow.run();
       for (Operation *wide : narrow.getWide())
         remark::missed(wide->getLoc(), options("StaysWide", op))
-            << ("'" + wide->getName().getStringRef() +
-                "' stays 64 bits wide: its values may leave 32 bits")
-                   .str();
+            << describeOperation(wide) +
+                   " stays 64 bits wide: its values may leave 32 bits";
       eraseUnused(*block);
     }
     unsigned slots = narrowSlots(op);
@@ -187,8 +187,9 @@ struct NarrowPair : impl::NarrowPairBase<NarrowPair> {
     }
     if (count || slots)
       remark::passed(op.getLoc(), options("NarrowedPairs", op))
-          << std::to_string(count) + " operations and " +
-                 std::to_string(slots) + " slots of a pair became 32 bits wide";
+          << "intervals prove that integers of a pair fit 32 bits: " +
+                 std::to_string(count) + " of its operations, " +
+                 std::to_string(slots) + " of what its tokens bring";
   }
 
   static remark::RemarkOpts options(StringRef name, AttentionOp op) {

@@ -3,6 +3,7 @@
 #include "passes/TileTest.h"
 
 #include "passes/IntervalAnalysis.h"
+#include "passes/OperationWords.h"
 #include "passes/PairRanges.h"
 #include "passes/Passes.h"
 #include "passes/TileTestBox.h"
@@ -93,9 +94,8 @@ void remarkOpen(AttentionOp op, ArrayRef<Operation *> open) {
                    remark::RemarkOpts::name("TileUndecided")
                        .category("torsor-derive-tiles")
                        .function(function ? function.getName() : StringRef()))
-        << ("the tile test cannot bound '" + inner->getName().getStringRef() +
-            "': tiles that depend on it stay partial")
-               .str();
+        << "the tile test cannot bound " + describeOperation(inner) +
+               ": tiles that depend on it stay partial";
 }
 
 } // namespace

@@ -109,7 +109,7 @@ func.func @undeclared(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
       torsor.yield %d : i64
     } mask {
     ^bb0(%i: i32, %j: i32, %d: i64, %e: i64):
-      // REMARK: [[# @LINE + 1]]:{{[0-9]+}}: remark: [Missed] StaysWide{{.*}}arith.cmpi
+      // REMARK: [[# @LINE + 1]]:{{[0-9]+}}: remark: [Missed] StaysWide{{.*}}a comparison stays
       %m = arith.cmpi eq, %d, %e : i64
       torsor.yield %m : i1
     } : !f, !f, !f, !f, memref<?x12xi64>, i1, memref<?xi64>
@@ -181,9 +181,9 @@ func.func @any_positions(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
       torsor.yield %t : i64
     } init {
     ^bb0(%i: i32, %j: i32, %s: i64, %t: i64):
-      // REMARK: [[# @LINE + 1]]:{{[0-9]+}}: remark: [Missed] StaysWide{{.*}}arith.subi
+      // REMARK: [[# @LINE + 1]]:{{[0-9]+}}: remark: [Missed] StaysWide{{.*}}a difference stays
       %a = arith.subi %t, %s : i64
-      // REMARK: [[# @LINE + 1]]:{{[0-9]+}}: remark: [Missed] StaysWide{{.*}}arith.sitofp
+      // REMARK: [[# @LINE + 1]]:{{[0-9]+}}: remark: [Missed] StaysWide{{.*}}an integer that becomes a real stays
       %x = arith.sitofp %a : i64 to f32
       torsor.yield %x : f32
     } : !f, !f, !f, !f, memref<?x12xi64>, i1

@@ -72,9 +72,9 @@ func.func @products(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
       %ii = arith.extsi %i : i32 to i64
       %jj = arith.extsi %j : i32 to i64
       %w = arith.constant 1024 : i64
-      // REMARK: [[# @LINE + 1]]:{{[0-9]+}}: remark: [Missed] StaysWide{{.*}}arith.muli
+      // REMARK: [[# @LINE + 1]]:{{[0-9]+}}: remark: [Missed] StaysWide{{.*}}a product stays
       %a = arith.muli %ii, %jj : i64
-      // REMARK: [[# @LINE + 1]]:{{[0-9]+}}: remark: [Missed] StaysWide{{.*}}arith.cmpi
+      // REMARK: [[# @LINE + 1]]:{{[0-9]+}}: remark: [Missed] StaysWide{{.*}}a comparison stays
       %m = arith.cmpi slt, %a, %w : i64
       torsor.yield %m : i1
     } : !f, !f, !f, !f, memref<?x12xi64>, i1

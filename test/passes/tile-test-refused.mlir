@@ -23,7 +23,7 @@ func.func @exponential(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
     } mask {
     ^bb0(%i: i32, %j: i32, %x: f32):
       %w = arith.constant 0.5 : f32
-      // REMARK: [[# @LINE + 1]]:{{[0-9]+}}: remark: [Missed] TileUndecided{{.*}}math.exp
+      // REMARK: [[# @LINE + 1]]:{{[0-9]+}}: remark: [Missed] TileUndecided{{.*}}bound 'exp':
       %e = math.exp %x : f32
       %m = arith.cmpf olt, %e, %w : f32
       torsor.yield %m : i1
@@ -55,7 +55,7 @@ func.func @own_token(%q: !f, %k: !f, %v: !f, %o: !f, %seq: memref<?x12xi64>,
       %z = arith.constant 0 : i32
       %c = arith.constant 64 : i32
       %d = arith.floordivsi %j, %c : i32
-      // REMARK: [[# @LINE + 1]]:{{[0-9]+}}: remark: [Missed] TileUndecided{{.*}}torsor.lookup
+      // REMARK: [[# @LINE + 1]]:{{[0-9]+}}: remark: [Missed] TileUndecided{{.*}}bound an entry of a param
       %m = torsor.lookup %keep[%z, %d] : (memref<?x?xi1>, i32, i32) -> i1
       torsor.yield %m : i1
     } : !f, !f, !f, !f, memref<?x12xi64>, i1, memref<?x?xi1>
