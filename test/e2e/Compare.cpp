@@ -78,20 +78,28 @@ std::string compare(const RunResult &result, const Output &reference,
       }
       for (int64_t n = 0; n < run.queryLength; ++n) {
         int64_t token = run.queryStart + n;
-        double reach = scale * norm(problem.q, run.queryRow, h, token) * keys;
+        double query = norm(problem.q, run.queryRow, h, token);
+        double reach =
+            scale * (magnitude.length ? magnitude.length * magnitude.length
+                                      : query * keys);
         double dz =
             reach * (2 * magnitude.roundings * u + (width / 8.0 + 24) * u32) +
             32 * u32 * (reach + magnitude.bias);
         double sums = (run.keyLength / 8.0 + 40) * u32;
-        double bound = vmax * (2 * std::expm1(dz + u + 16 * u32) + sums +
-                               magnitude.results * u) +
-                       1e-37;
+        double softmax = vmax * (2 * std::expm1(dz + u + 16 * u32) + sums +
+                                 magnitude.results * u);
+        double all = double(run.keyLength) *
+                     (magnitude.slope * dz + magnitude.weight * (u + sums));
         int64_t at =
             (run.queryRow * problem.heads + h) * reference.shape[2] + token;
         for (int64_t c = 0; c < values; ++c) {
           int64_t element = at * values + c;
-          std::string error = check(result.o[element], reference.o[element],
-                                    bound, "o", element);
+          double want = reference.o[element];
+          double linear = all * (vmax + std::fabs(want)) +
+                          (magnitude.results + 2) * u * std::fabs(want);
+          double bound = (magnitude.weight ? linear : softmax) + 1e-37;
+          std::string error =
+              check(result.o[element], want, bound, "o", element);
           if (!error.empty())
             return error;
         }

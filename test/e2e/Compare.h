@@ -16,6 +16,11 @@ struct Magnitude {
   double roundings = 1;
   /// How often a result is: once more where parts are stored and merged.
   double results = 1;
+  /// How long a norm leaves each q and k at most; 0: as they are.
+  double length = 0;
+  /// Of a linear readout: the largest weight, and how much a weight changes at
+  /// most when its score does. 0: a softmax readout.
+  double weight = 0, slope = 0;
 };
 
 /// Compares results with the reference's on the same rounded call. "" if all
@@ -31,6 +36,9 @@ struct Magnitude {
 ///    storage type: e = |dz| + u + 16 u32, so |do| <= 2 (exp(e) - 1) max |v|;
 ///  - sums of n terms in 8 lanes and the division: (n / 8 + 40) u32 max |v|;
 ///  - the result's own rounding: u max |v|, and that of stored parts.
+/// Of a linear readout every one of n terms may be off by e = slope |dz| + weight
+/// (u + (n / 8 + 40) u32), and the divisor, which is at least 1, by n e:
+///  |do| <= n e (max |v| + |o|) + 3 u |o|.
 /// The LSE has no rounding to the storage type: |dz| + (n / 8 + 40) u32 and
 /// 8 u32 of its size.
 std::string compare(const RunResult &result, const Output &reference,

@@ -192,6 +192,8 @@ std::string RandomScheme::source() const {
   clauses += "  mask   " + mask.print() + "\n";
   if (!sink.empty())
     clauses += "  sink   " + sink + "\n";
+  if (!readout.empty())
+    clauses += "  readout " + readout + "\n";
   std::string lanes = valueFirst < 0 ? number(value)
                                      : "key[" + number(valueFirst) + " .. " +
                                            number(valueFirst + value - 1) + "]";
@@ -239,15 +241,34 @@ Magnitude RandomScheme::magnitude(int64_t keys) const {
   // and 4 at a million; every leaf of a bias is at most 0.1 |age| + 2 and a
   // bias of depth 3 has at most 8 of them.
   double gain = reads(action, "gain(") ? 1.125 * 1.125 : 1;
-  if (reads(norm, "rms")) // |q| is sqrt(D) times the weight then
-    gain *= reads(norm, "wq") ? 4 * 3.1 : 3.1;
   if (reads(action, "jordan")) // (couple age)^d / d! exp(-rate age)
     gain *= std::exp(0.02 * double(keys));
-  double factor = scale.empty()           ? 1 / std::sqrt(double(head))
+  double factor = !logit.empty()          ? 0.65 // the steepest of them all
+                  : scale.empty()         ? 1 / std::sqrt(double(head))
                   : reads(scale, "log_n") ? 4 / std::sqrt(double(head))
                   : reads(scale, "D)")    ? 1.5 / std::sqrt(double(head))
                                           : std::stod(scale);
-  return {gain * factor, 8 * (0.1 * double(keys) + 2) + 4};
+  Magnitude magnitude{gain * factor, 8 * (0.1 * double(keys) + 2) + 4};
+  if (!norm.empty()) // weights are at most 2
+    magnitude.length = reads(norm, "wq")    ? 2 * std::sqrt(double(head))
+                       : reads(norm, "rms") ? std::sqrt(double(head))
+                                            : 1;
+  if (!readout.empty()) // whose logits are at most 1
+    magnitude.weight = magnitude.slope = 1;
+  return magnitude;
+}
+
+/// A sum of weights in place of softmax, with nothing that only softmax has.
+static void drawLinearReadout(RandomScheme &scheme, Random &random) {
+  const char *logits[] = {"sigmoid(score / sqrt(D))", "tanh(0.3 * score)",
+                          "1 / (1 + score ^ 2)"};
+  const char *divisors[] = {"", " / max(1, total)", " / (1 + abs(total))"};
+  scheme.scale.clear();
+  scheme.softcap.clear();
+  scheme.bias.clear();
+  scheme.sink.clear();
+  scheme.logit = logits[random.between(0, 2)];
+  scheme.readout = std::string("linear") + divisors[random.between(0, 2)];
 }
 
 /// Clauses that few schemes have.
@@ -268,6 +289,8 @@ static void drawExtras(RandomScheme &scheme, Random &random) {
     scheme.logit = random.chance(0.5) ? "0.5 * score - 0.02 * age"
                                       : "2 * tanh(0.3 * score + 0.1)";
   }
+  if (!reads(scheme.action, "if ") && random.chance(0.08))
+    drawLinearReadout(scheme, random);
   scheme.f32Reference = random.chance(0.1);
   if (scheme.value <= scheme.head && scheme.valueAction.empty() &&
       random.chance(0.1))

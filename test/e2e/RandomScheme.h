@@ -26,7 +26,7 @@ struct RandomScheme {
   std::string action, scale, softcap, sink;
   std::vector<Expression> bias; ///< None or one.
   Expression mask;
-  std::string norm, valueAction, valueBias, logit;
+  std::string norm, valueAction, valueBias, logit, readout;
   bool f32Reference = false; ///< Phases as other libraries round them.
   int64_t valueFirst = -1;   ///< The value is lanes of the key from here on.
 

@@ -43,7 +43,12 @@ std::vector<RandomScheme> smaller(const RandomScheme &scheme) {
   with([](RandomScheme &s) { s.norm.clear(); });
   with([](RandomScheme &s) { s.valueAction.clear(); });
   with([](RandomScheme &s) { s.valueBias.clear(); });
-  with([](RandomScheme &s) { s.logit.clear(); });
+  if (scheme.readout.empty())
+    with([](RandomScheme &s) { s.logit.clear(); });
+  with([](RandomScheme &s) {
+    s.readout.clear();
+    s.logit.clear();
+  });
   with([](RandomScheme &s) { s.f32Reference = false; });
   with([](RandomScheme &s) { s.valueFirst = -1; });
   with([](RandomScheme &s) { s.mask = {"all", true, {}}; });

@@ -136,41 +136,6 @@ const LinearCase linearCases[] = {
      12},
 };
 
-/// Differences by Cauchy-Schwarz: every term of the sum may be off by what its
-/// score is off and by the rounding of its weight; the divisor is at least 1.
-void expectLinear(const Compiled &compiled, const LinearCase &one,
-                  const Problem &problem, const RunOptions &run,
-                  const std::string &what) {
-  Problem rounded = compiled.kernel->rounded(problem);
-  mlir::ModuleOp module = compiled.module.module.get();
-  auto reference = evaluate(*module.getOps<SchemeOp>().begin(), rounded);
-  ASSERT_TRUE(bool(reference)) << toString(reference.takeError());
-  RunResult result = compiled.kernel->run(problem, run);
-  ASSERT_EQ(result.error, "") << what;
-  ASSERT_TRUE(result.gapsUntouched);
-  double u = epsilonOf(compiled.dtype), u32 = 0x1p-24;
-  double keys = 0;
-  for (const SequenceRun &sequence : problem.sequences)
-    keys = std::max(keys, double(sequence.keyLength));
-  // |q| |k| <= D = 32 of vectors in [-1, 1), |v| <= 1.
-  double off = one.slope * (32 / std::sqrt(32.0)) * (2 * u + 30 * u32) +
-               one.weight * (u + (keys / 8 + 40) * u32);
-  size_t heads = problem.heads;
-  for (const SequenceRun &sequence : problem.sequences)
-    for (size_t h = 0; h < heads; ++h)
-      for (int64_t n = 0; n < sequence.queryLength; ++n) {
-        size_t row = (sequence.queryRow * heads + h) * reference->shape[2] +
-                     sequence.queryStart + n;
-        double bound = off * double(sequence.keyLength) + 1e-37;
-        for (size_t c = 0; c < size_t(reference->shape[3]); ++c) {
-          double want = reference->o[row * reference->shape[3] + c];
-          double got = result.o[row * reference->shape[3] + c];
-          ASSERT_LE(std::fabs(got - want), bound + 3 * u * std::fabs(want))
-              << what << ", row " << row << ", column " << c;
-        }
-      }
-}
-
 using LinearParam = std::tuple<LinearCase, torsor_dtype>;
 class LinearTest : public testing::TestWithParam<LinearParam> {};
 INSTANTIATE_TEST_SUITE_P(
@@ -192,12 +157,16 @@ TEST_P(LinearTest, AgreesOnAllShapesAndInParts) {
     Random random(seed++);
     Problem problem = makeCall(shape, 32, 32, random);
     RunOptions run{shape.op, shape.layout, shape.threads, shape.appended};
-    expectLinear(compiled, one, problem, run, shape.name);
+    Magnitude magnitude;
+    magnitude.weight = one.weight, magnitude.slope = one.slope;
+    EXPECT_EQ(differential(compiled, problem, run, magnitude), "")
+        << shape.name;
     if (shape.appended || shape.op != TORSOR_ATTEND)
       continue;
     run.parts = 3;
-    expectLinear(compiled, one, problem, run,
-                 std::string(shape.name) + " in parts");
+    magnitude.results = 2;
+    EXPECT_EQ(differential(compiled, problem, run, magnitude), "")
+        << shape.name << " in parts";
   }
 }
 
