@@ -36,8 +36,8 @@ struct Magnitude {
 ///    storage type: e = |dz| + u + 16 u32, so |do| <= 2 (exp(e) - 1) max |v|;
 ///  - sums of n terms in 8 lanes and the division: (n / 8 + 40) u32 max |v|;
 ///  - the result's own rounding: u max |v|, and that of stored parts.
-/// Of a linear readout every one of n terms may be off by e = slope |dz| + weight
-/// (u + (n / 8 + 40) u32), and the divisor, which is at least 1, by n e:
+/// Of a linear readout every one of n terms may be off by e = slope |dz| +
+/// weight (u + (n / 8 + 40) u32), and the divisor, which is at least 1, by n e:
 ///  |do| <= n e (max |v| + |o|) + 3 u |o|.
 /// The LSE has no rounding to the storage type: |dz| + (n / 8 + 40) u32 and
 /// 8 u32 of its size.
