@@ -28,11 +28,21 @@ Num DecodeChunk::outputsAreFinite() const {
   Emitter &e = c.e;
   int64_t lanes = c.lanes();
   Num zero = e.constant(e.vec(lanes, e.f32), 0.0);
-  Num probe =
-      e.loop(0, rows * c.layout.valueWidth(), lanes, {zero},
-             [&](Num at, ArrayRef<Num> carried) -> Nums {
-               return {fma(c.outputs.load(at, lanes), zero, carried[0])};
-             })[0];
+  // Rows are there in whole decodeRows, and chains that do not wait for each
+  // other are as many.
+  Num share = alignUp(rows, decodeRows) * c.layout.valueWidth() / decodeRows;
+  Nums probes = e.loop(
+      0, share, lanes, Nums(decodeRows, zero),
+      [&](Num at, ArrayRef<Num> carried) -> Nums {
+        Nums next;
+        for (auto [n, probe] : llvm::enumerate(carried))
+          next.push_back(
+              fma(c.outputs.load(at + share * int64_t(n), lanes), zero, probe));
+        return next;
+      });
+  Num probe = probes[0];
+  for (Num other : ArrayRef<Num>(probes).drop_front())
+    probe = probe + other;
   return e.any(e.isNan(probe)) ^ 1;
 }
 
