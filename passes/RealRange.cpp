@@ -111,7 +111,6 @@ bool RealRanges::isAge(Operation *op, bool negative) const {
 }
 
 RealRange RealRanges::compute(Operation *op) const {
-  auto in = [&](unsigned n) { return of(op->getOperand(n)); };
   if (std::optional<double> constant = constantReal(op->getResult(0))) {
     RealRange range = make(*constant, *constant);
     for (int64_t n = 1; isa<RankedTensorType>(op->getResult(0).getType()) &&
@@ -163,6 +162,12 @@ RealRange RealRanges::compute(Operation *op) const {
           range = unite(range, RealRange{0, 0});
         return range;
       })
+      .Default([&](Operation *) { return computeArithmetic(op); });
+}
+
+RealRange RealRanges::computeArithmetic(Operation *op) const {
+  auto in = [&](unsigned n) { return of(op->getOperand(n)); };
+  return llvm::TypeSwitch<Operation *, RealRange>(op)
       .Case<arith::AddIOp, arith::AddFOp>([&](auto) {
         return make(in(0).low + in(1).low, in(0).high + in(1).high);
       })

@@ -32,6 +32,7 @@ public:
 
 private:
   RealRange compute(mlir::Operation *op) const;
+  RealRange computeArithmetic(mlir::Operation *op) const;
   RealRange computeMath(mlir::Operation *op) const;
   bool isAge(mlir::Operation *op, bool negative) const;
 
