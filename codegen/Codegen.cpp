@@ -44,8 +44,8 @@ namespace {
 /// Emits the kernels of one interface.
 class SchemeEmitter {
 public:
-  SchemeEmitter(Emitter &e, InterfaceOp interface)
-      : e(e), scheme(interface), interface(interface) {}
+  SchemeEmitter(Emitter &e, InterfaceOp interface, Sanitizers sanitizers)
+      : e(e), scheme(interface), interface(interface), sanitizers(sanitizers) {}
 
   /// Adds a variant to `info`, or reports what cannot be compiled.
   LogicalResult emit(const Target &target, SchemeInfo &info) {
@@ -55,7 +55,9 @@ public:
       variant.features[feature / 64] |= uint64_t(1) << (feature % 64);
     std::string name = interface.getSymName().str();
     std::string suffix = ("." + target.name).str();
-    e.nativeBf16 = target.hasDotBf16;
+    // A sanitizer's branches part the emulated rounding from its use.
+    bool isChecked = sanitizers.address || sanitizers.thread;
+    e.nativeBf16 = target.hasDotBf16 && !(target.isEmulated && isChecked);
     if (!scheme.tables.bound.isEmpty()) {
       // The tables are the same for all levels: scalar f64.
       if (info.variants.empty())
@@ -127,6 +129,7 @@ private:
   Emitter &e;
   Scheme scheme;
   InterfaceOp interface;
+  Sanitizers sanitizers;
 };
 
 /// Copies `bind` and `prepare`, which the emitted code calls.
@@ -169,7 +172,7 @@ FailureOr<SmallVector<char>> compileToObject(ModuleOp module,
     for (const Target &target : getTargets())
       targets.push_back(&target);
   for (auto [n, interface] : llvm::enumerate(module.getOps<InterfaceOp>())) {
-    SchemeEmitter emitter(e, interface);
+    SchemeEmitter emitter(e, interface, options.sanitizers);
     for (const Target *target : targets)
       if (failed(emitter.emit(*target, info.schemes[n])))
         return failure();
