@@ -132,13 +132,12 @@ namespace {
 /// 2^x for x in f64, in f32: below the least normal number 0, never above
 /// 2^127, to an ulp or two. NaN stays.
 Num powerOfTwo(Emitter &e, Num x) {
-  Num whole = e.rint(x);
-  Num power = emitExp2Rest(e, e.convert(x - whole, e.f32));
-  // The exponent's bits by an addition that leaves a whole number in the low
-  // ones: a conversion to integers that saturates is scalar code.
-  Num clamped = e.convert(min(max(whole, -127.0), 126.0), e.f32);
-  Num bits = e.bitcast(clamped + (12582912.0 + 127.0), e.i32) << 23;
-  return power * e.bitcast(bits, e.f32);
+  auto number = [&](double value) { return e.constant(x.type(), value); };
+  x = min(number(127), max(number(-127), x));
+  // A sum with it is whole, and has the exponent's bits in its lower half.
+  Num magic = number(0x1.8p52 + 127), shifted = x + magic;
+  Num power = emitExp2Rest(e, e.convert(x - (shifted - magic), e.f32));
+  return power * e.bitcast(e.halves(shifted, /*upper=*/false) << 23, e.f32);
 }
 
 class Step {
@@ -162,6 +161,12 @@ public:
     case BlockKind::Turn:
       return;
     }
+  }
+
+  Num factor(Num p, int64_t n) const {
+    if (action.known)
+      return action.known(block).load(p, n);
+    return powerOfTwo(e, rates(p, n) * span(p, n));
   }
 
   void emitFactors(Pointer to) {
@@ -221,11 +226,6 @@ private:
   }
 
   bool isDecay() const { return block.getKind() == BlockKind::Decay; }
-  Num factor(Num p, int64_t n) const {
-    if (action.known)
-      return action.known(block).load(p, n);
-    return powerOfTwo(e, rates(p, n) * span(p, n));
-  }
 
   void fade() {
     pairs(at.getCount(), [&](Num p, int64_t n) {
@@ -360,6 +360,13 @@ int64_t countFactors(BlockAttr block) {
   if (block.getKind() == BlockKind::Turn)
     return 2 * count;
   return block.isAnchored() ? count : 0;
+}
+
+Num emitFactor(Emitter &e, const Action &action, BlockAttr block,
+               const TableReader &tables, const Place &place, Num p,
+               int64_t lanes) {
+  return Step(e, lanes, action, block, tables, place, Pointer())
+      .factor(p, lanes);
 }
 
 void emitFactors(Emitter &e, int64_t lanes, const Action &action,

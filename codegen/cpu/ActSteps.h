@@ -34,6 +34,10 @@ void emitStep(Emitter &e, int64_t lanes, const Action &action, BlockAttr block,
 void emitFactors(Emitter &e, int64_t lanes, const Action &action,
                  BlockAttr block, const TableReader &tables, const Place &place,
                  Pointer to);
+/// The factors of a decay since its anchor, of the pairs p … p + lanes - 1.
+Num emitFactor(Emitter &e, const Action &action, BlockAttr block,
+               const TableReader &tables, const Place &place, Num p,
+               int64_t lanes);
 /// How many of them there are: 0 of other blocks.
 int64_t countFactors(BlockAttr block);
 

@@ -81,6 +81,8 @@ void Decode::forBlocks(const Call &call, Num begin, Num end, Pointer scratch,
                            body) const {
   TableReader tables(e, kernel, call);
   Indices indices = Indices::read(e, call, tables, op.getByPosition());
+  if (steps.exist())
+    steps.forgetTables(scratch.bytes(scratchAt.steps));
   walkItems(
       e, call, begin, end,
       [&](const Sequence &sequence) {
@@ -165,7 +167,7 @@ void Decode::emitBlock(const Call &call, const TileContext &c,
   Tensor q = call.tensor(TORSOR_AT_Q, elementOf(op.getQ()));
   Tensor k = call.tensor(TORSOR_AT_K, elementOf(op.getK()));
   Tensor v = valuesOf(call, op);
-  Num used = alignUp(block.count, std::lcm(decodeRows, layout.lanes));
+  Num used = alignUp(block.count, decodeRows);
   if (scratchAt.queryWidth != layout.head)
     e.fill(c.queries,
            e.index(scratchAt.formBytes * int64_t(layout.forms.queries.size())),
@@ -238,7 +240,8 @@ void Decode::emitBlock(const Call &call, const TileContext &c,
   e.when(begin < end, [&] {
     split.emitAddresses(c);
     if (steps.exist())
-      steps.emitTables(c, indices, block.count, begin, end, split.stepsAt());
+      steps.emitTables(c, indices, block.count, ownerOf(call, c, block), begin,
+                       end, split.stepsAt());
     split.emitDotRows(c, block.count);
     Num last = begin + alignDown(end - begin - 1, decodeChunk);
     e.loop(begin, end, decodeChunk, [&](Num at) {

@@ -33,7 +33,11 @@ bool DecodeSplit::valuesInPairs() const {
 void DecodeSplit::emitStepQueries(const TileContext &c, int64_t branch,
                                   Num rows) const {
   steps.emitQueries(c, branch, rows, stepsAt());
-  if (keysInPairs(c.layout))
+  if (PairsAttr apart = steps.pairsApart(branch))
+    emitPairOrder(steps.queries(stepsAt()) + apart.getFirst(), rows,
+                  at.queryWidth, 2 * apart.getCount(), c.layout.lanes,
+                  /*back=*/false);
+  else if (!steps.isDirect(branch) && keysInPairs(c.layout))
     emitPairOrder(steps.queries(stepsAt()), rows, at.queryWidth,
                   c.layout.head / c.layout.lanes * c.layout.lanes,
                   c.layout.lanes, /*back=*/false);
@@ -179,36 +183,54 @@ void DecodeChunk::emitBranch(int64_t branch, ArrayRef<Num> isRegular) const {
   TileContext inForm = c;
   inForm.queries = c.queryRow(query, e.index(0));
   DecodeChunk chunk = {inForm, split, rows, first, count};
-  KeyRows cached = cachedRows();
   if (c.layout.forms.keys[key].empty() && keyLanes(c.op).isEmpty())
-    return chunk.emitProducts(cached);
+    return chunk.emitProducts(sourceOf(cachedRows()));
   if (split.dots.plane) {
-    chunk.emitProducts(cached);
+    chunk.emitProducts(sourceOf(cachedRows()));
     return chunk.emitPlane();
   }
+  Num bySteps = isRegular.empty() ? Num() : isRegular[branch];
+  if (!bySteps)
+    return chunk.emitActedProducts(branch, bySteps);
+  e.when(bySteps, [&] { split.emitStepQueries(c, branch, rows); });
+  Pointer acted = split.steps.queries(split.stepsAt());
+  if (split.steps.isDirect(branch))
+    return e.when(
+        bySteps,
+        [&] {
+          TileContext ofSteps = c;
+          ofSteps.queries = acted;
+          DecodeChunk{ofSteps, split, rows, first, count}.emitDirectProducts(
+              branch);
+        },
+        [&] { chunk.emitActedProducts(branch, Num()); });
+  inForm.queries.base = select(bySteps, acted.base, inForm.queries.base);
+  chunk.emitActedProducts(branch, bySteps);
+}
+
+void DecodeChunk::emitActedProducts(int64_t branch, Num bySteps) const {
+  Emitter &e = c.e;
+  int64_t key = c.layout.forms.branches[branch].key;
+  if (!bySteps && computesInProducts(branch))
+    return emitComputedProducts(branch);
   // What no cache holds is acted on a vector of keys at a time, for what they
   // and the tables take stays in the first cache.
   bool isLoop = llvm::any_of(c.layout.forms.keys[key], [](BlockAttr block) {
     return block.getKeys() == KeyPlace::Loop;
   });
   int64_t period = isLoop ? c.lanes() : decodeChunk;
-  KeyRows acted = rowsAt(split.scratch.bytes(split.at.keys).as(e.f32), period);
-  Num bySteps = isRegular.empty() ? Num() : isRegular[branch];
-  if (bySteps) {
-    e.when(bySteps, [&] { split.emitStepQueries(c, branch, rows); });
-    Pointer acted = split.steps.queries(split.stepsAt());
-    inForm.queries.base = select(bySteps, acted.base, inForm.queries.base);
-  }
+  KeyRows cached = cachedRows();
+  KeyRows rowsActed =
+      rowsAt(split.scratch.bytes(split.at.keys).as(e.f32), period);
+  KeySource acted = sourceOf(rowsActed);
   auto act = [&](Num row, Num from, Num to) {
-    auto exactly = [&] {
-      emitActedKeys(branch, row, /*bySteps=*/false, period, from, to);
+    auto actOn = [&](bool byTables) {
+      emitActedKeys(branch, row, byTables, period, from, to);
     };
-    if (bySteps && !turnsInProducts(branch))
-      e.when(
-          bySteps, [&] { emitActedKeys(branch, row, true, period, from, to); },
-          exactly);
+    if (bySteps)
+      e.when(bySteps, [&] { actOn(true); }, [&] { actOn(false); });
     else
-      exactly();
+      actOn(false);
   };
   auto eachBlock = [&](function_ref<void(Num)> product, Num row) {
     e.loop(0, count, c.lanes(), [&](Num block) {
@@ -216,34 +238,26 @@ void DecodeChunk::emitBranch(int64_t branch, ArrayRef<Num> isRegular) const {
       product(block);
     });
   };
-  if (c.layout.actsByHead) {
-    bool turns = bySteps && turnsInProducts(branch);
+  if (c.layout.actsByHead)
     return e.loop(0, rows, 1, [&](Num row) {
-      auto products = [&] {
-        eachBlock([&](Num block) { chunk.emitDots(row, 1, block, acted); },
-                  row);
-      };
-      if (!turns)
-        return products();
-      e.when(bySteps, [&] { emitTurned(branch, row); }, products);
+      eachBlock([&](Num block) { emitDots(row, 1, block, acted); }, row);
     });
-  }
   if (isLoop)
-    return eachBlock([&](Num block) { chunk.emitBlockProducts(acted, block); },
+    return eachBlock([&](Num block) { emitBlockProducts(acted, block); },
                      e.index(0));
-  if (cached.element != acted.element) {
+  if (cached.element != rowsActed.element) {
     e.when(
-        split.isActed, [&] { chunk.emitProducts(cached); },
+        split.isActed, [&] { emitProducts(sourceOf(cached)); },
         [&] {
           act(e.index(0), e.index(0), count);
-          chunk.emitProducts(acted);
+          emitProducts(acted);
         });
     return;
   }
   // The products are much code: one copy does for both.
   e.when(split.isActed ^ 1, [&] { act(e.index(0), e.index(0), count); });
-  Num list = select(split.isActed, cached.list.base, acted.list.base);
-  chunk.emitProducts({e.at(list, e.pointer), e.f32});
+  Num list = select(split.isActed, cached.list.base, rowsActed.list.base);
+  emitProducts(sourceOf({e.at(list, e.pointer), e.f32}));
 }
 
 /// Least and greatest branch of the chunk's pairs.

@@ -6,7 +6,10 @@
 #include "codegen/cpu/Act.h"
 #include "codegen/cpu/DecodeLayout.h"
 #include "codegen/cpu/DecodeSteps.h"
+#include "codegen/cpu/Phase.h"
 #include "codegen/cpu/TileTest.h"
+
+#include <functional>
 
 namespace torsor {
 
@@ -93,6 +96,24 @@ struct KeyRows {
   Pointer row(Num number) const { return {list.load(number), element}; }
 };
 
+/// Where products take keys from: vectors of columns at a time, in f32.
+struct KeySource {
+  struct Key {
+    Pointer row;
+    llvm::SmallVector<Pointer, 2> tables; // of what acts on it
+    std::function<Nums(Num)> acted;       // or what comes of its action
+  };
+  /// Some columns: what `load` gives for a number 0, step, … below `end` stands
+  /// for the columns of q that begin where `columns` says.
+  struct Part {
+    int64_t end, step;
+    std::function<Nums(Num)> columns;
+    std::function<Nums(const Key &, Num)> load;
+  };
+  std::function<Key(Num)> open; // key `number` of the chunk
+  llvm::SmallVector<Part, 2> parts;
+};
+
 /// A chunk: the keys first … first + count - 1 of the run. Slots and indices of
 /// `c` are those of the chunk, by number within it.
 struct DecodeChunk {
@@ -137,23 +158,39 @@ private:
   KeyRows rowsAt(Pointer keys, int64_t period = decodeChunk) const;
   /// Products of rows and keys in the forms of one branch.
   void emitBranch(int64_t branch, llvm::ArrayRef<Num> isRegular) const;
-  /// Whether all that acts on keys of a branch are turns for each head, which
-  /// their products can make.
-  bool turnsInProducts(int64_t branch) const;
-  /// Products of row `row` with keys so turned, where steps are regular.
-  void emitTurned(int64_t branch, Num row) const;
+  /// Products with keys that are acted on before they are read, all of them, or
+  /// a vector of keys at a time; by tables, where `bySteps` (or null) holds.
+  /// Those that can be computed as they are read are.
+  void emitActedProducts(int64_t branch, Num bySteps) const;
+  /// Products with keys that tables act on as they are read.
+  void emitDirectProducts(int64_t branch) const;
+  KeySource directSource(int64_t branch, Num row) const;
+  /// Whether keys are acted on for each row by factors, or turns, that are
+  /// computed as products read them; and the keys of row `row` so.
+  bool computesInProducts(int64_t branch) const;
+  KeySource computedSource(int64_t branch, Num row) const;
+  void emitComputedProducts(int64_t branch) const;
+  Num computedFactors(int64_t branch, Num row, const Place &own, Num number,
+                      Num at) const;
+  CosSin computedTurn(int64_t branch, Num row, const Place &own, Num number,
+                      Num at) const;
+  KeySource sourceOf(const KeyRows &keys) const;
+  /// The columns from `begin` to before `end` as they lie; `inPairs`: as evens
+  /// and odds.
+  void addPlainParts(KeySource &source, int64_t begin, int64_t end,
+                     bool inPairs) const;
   /// Products of pairs in branches, each in its own.
   void emitBranches(llvm::ArrayRef<Num> isRegular) const;
   /// Products of all pairs.
   void emitAllForms() const;
   llvm::SmallVector<Num, 2> branchBounds() const;
   void emitDots(Num firstRow, int64_t rowCount, Num block,
-                const KeyRows &keys) const;
-  void emitProducts(const KeyRows &keys) const;
+                const KeySource &keys) const;
+  void emitProducts(const KeySource &keys) const;
   /// With one vector of keys.
-  void emitBlockProducts(const KeyRows &keys, Num block) const;
+  void emitBlockProducts(const KeySource &keys, Num block) const;
   /// Products of row `row` alone.
-  void emitRow(Num row, const KeyRows &keys) const;
+  void emitRow(Num row, const KeySource &keys) const;
   void emitMask() const;
   void emitBias(Num row, Num key, Num partial) const;
   void emitBiases(Num partial) const;

@@ -120,9 +120,10 @@ void DecodeChunk::emitVectors() const {
                     split.keyRow(inSplit(min(number, count - 1))), number,
                     split.isActed);
     });
-  KeyRows keys = cachedRows();
+  KeyRows rowsOfKeys = cachedRows();
   if (split.dots.isNormed && !split.dots.dots.empty())
-    keys = rowsAt(c.contents);
+    rowsOfKeys = rowsAt(c.contents);
+  KeySource keys = sourceOf(rowsOfKeys);
   DecodeSplit quiet = split; // products with q ask for the next keys
   quiet.asks = e.constant(e.i1, int64_t(0));
   for (auto [n, dot] : llvm::enumerate(split.dots.dots)) {

@@ -90,6 +90,11 @@ private:
                        Num number) const;
   TileContext context(const TableReader &tables, const Sequence &sequence,
                       Num group, Pointer scratch) const;
+  /// A number above 0 of the rows of a block among all of the call.
+  Num ownerOf(const Call &call, const TileContext &c, RowBlock block) const {
+    Num run = c.place.sequence.number * call.heads + c.place.head;
+    return (run << 32) + block.first + 1;
+  }
   Num asksFor(const Call &call, const Sequence &sequence) const;
   /// The rows of a block against the keys of a split, or their path sums alone.
   void emitBlock(const Call &call, const TileContext &c, const Indices &indices,

@@ -50,14 +50,55 @@ void DecodeChunk::emitAsk(Num number, int64_t keys, bool inValues, Num piece,
   }
 }
 
+void DecodeChunk::addPlainParts(KeySource &source, int64_t begin, int64_t end,
+                                bool inPairs) const {
+  Emitter &e = c.e;
+  int64_t lanes = c.lanes(), whole = (end - begin) / lanes * lanes;
+  int64_t unroll = whole / lanes % 2 ? 1 : 2;
+  if (whole)
+    source.parts.push_back(
+        {whole, lanes * unroll,
+         [=](Num at) {
+           Nums columns;
+           for (int64_t u = 0; u < unroll; ++u)
+             columns.push_back(at + (begin + u * lanes));
+           return columns;
+         },
+         [=, &e](const KeySource::Key &key, Num at) -> Nums {
+           if (inPairs) {
+             auto [even, odd] = loadPair(key.row, at + begin, lanes);
+             return {even, odd};
+           }
+           Nums loaded;
+           for (int64_t u = 0; u < unroll; ++u)
+             loaded.push_back(e.convert(
+                 key.row.load(at + (begin + u * lanes), lanes), e.f32));
+           return loaded;
+         }});
+  int64_t left = end - begin - whole;
+  if (left)
+    source.parts.push_back(
+        {1, 1, [=, &e](Num) { return Nums{e.index(begin + whole)}; },
+         [=](const KeySource::Key &key, Num) {
+           return Nums{loadTail(key.row + (begin + whole), lanes, left)};
+         }});
+}
+
+KeySource DecodeChunk::sourceOf(const KeyRows &keys) const {
+  KeySource source;
+  source.open = [=](Num number) {
+    return KeySource::Key{keys.row(number), {}};
+  };
+  addPlainParts(source, 0, c.layout.head, split.keysInPairs(c.layout));
+  return source;
+}
+
 /// Products of `rowCount` rows with the keys of `block`, a vector of keys.
 void DecodeChunk::emitDots(Num firstRow, int64_t rowCount, Num block,
-                           const KeyRows &keyRows) const {
+                           const KeySource &source) const {
   Emitter &e = c.e;
   const DecodeScratch &at = split.at;
-  int64_t lanes = c.lanes(), head = c.layout.head;
-  int64_t keys = split.tile.keysBeside(rowCount), whole = head / lanes * lanes;
-  bool inPairs = split.keysInPairs(c.layout);
+  int64_t lanes = c.lanes(), keys = split.tile.keysBeside(rowCount);
   Pointer sums = split.scratch.bytes(at.sums).as(e.f32);
   Pointer queries = c.queries + firstRow * at.queryWidth;
   Num zero = e.constant(e.vec(lanes, e.f32), 0.0);
@@ -68,43 +109,32 @@ void DecodeChunk::emitDots(Num firstRow, int64_t rowCount, Num block,
       e.when(asks, [&] { emitAsk(block + n, keys, false, e.index(piece), 2); });
     };
     ask(0);
-    SmallVector<Pointer> rows;
+    SmallVector<KeySource::Key> opened;
     for (int64_t k = 0; k < keys; ++k)
-      rows.push_back(keyRows.row(block + n + k));
-    auto add = [&](Num d, ArrayRef<Num> loaded, Nums &totals) {
-      for (int64_t r = 0; r < rowCount; ++r) {
-        Num query = queries.load(d + r * at.queryWidth, lanes);
-        for (int64_t k = 0; k < keys; ++k)
-          totals[r * keys + k] = fma(query, loaded[k], totals[r * keys + k]);
-      }
+      opened.push_back(source.open(block + n + k));
+    auto add = [&](const KeySource::Part &part, Num number,
+                   ArrayRef<Num> carried) {
+      Nums next(carried);
+      SmallVector<Nums> loaded;
+      for (const KeySource::Key &key : opened)
+        loaded.push_back(part.load(key, number));
+      for (auto [u, column] : llvm::enumerate(part.columns(number)))
+        for (int64_t r = 0; r < rowCount; ++r) {
+          Num query = queries.load(column + r * at.queryWidth, lanes);
+          for (int64_t k = 0; k < keys; ++k)
+            next[r * keys + k] = fma(query, loaded[k][u], next[r * keys + k]);
+        }
+      return next;
     };
     Nums totals(rowCount * keys, zero);
-    int64_t unroll = whole / lanes % 2 ? 1 : 2;
-    totals = e.loop(0, e.index(whole), lanes * unroll, totals,
-                    [&](Num d, ArrayRef<Num> carried) -> Nums {
-                      Nums next(carried);
-                      SmallVector<Nums, 2> loaded(unroll);
-                      for (const Pointer &row : rows)
-                        if (inPairs) {
-                          auto [even, odd] = loadPair(row, d, lanes);
-                          loaded[0].push_back(even);
-                          loaded[1].push_back(odd);
-                        } else {
-                          for (int64_t u = 0; u < unroll; ++u)
-                            loaded[u].push_back(e.convert(
-                                row.load(d + u * lanes, lanes), e.f32));
-                        }
-                      for (int64_t u = 0; u < unroll; ++u)
-                        add(d + u * lanes, loaded[u], next);
-                      return next;
-                    });
+    for (const KeySource::Part &part : source.parts)
+      totals = part.end == part.step
+                   ? add(part, e.index(0), totals)
+                   : e.loop(0, e.index(part.end), part.step, totals,
+                            [&](Num number, ArrayRef<Num> carried) {
+                              return add(part, number, carried);
+                            });
     ask(1);
-    if (whole < head) {
-      Nums tails;
-      for (const Pointer &row : rows)
-        tails.push_back(loadTail(row + whole, lanes, head - whole));
-      add(e.index(whole), tails, totals);
-    }
     for (int64_t r = 0; r < rowCount; ++r)
       for (int64_t k = 0; k < keys; ++k)
         sums.store((n + (k + r * lanes)) * lanes, totals[r * keys + k]);
@@ -117,17 +147,17 @@ void DecodeChunk::emitDots(Num firstRow, int64_t rowCount, Num block,
   });
 }
 
-void DecodeChunk::emitRow(Num row, const KeyRows &keys) const {
+void DecodeChunk::emitRow(Num row, const KeySource &keys) const {
   c.e.loop(0, count, c.lanes(),
            [&](Num block) { emitDots(row, 1, block, keys); });
 }
 
-void DecodeChunk::emitProducts(const KeyRows &keys) const {
+void DecodeChunk::emitProducts(const KeySource &keys) const {
   c.e.loop(0, count, c.lanes(),
            [&](Num block) { emitBlockProducts(keys, block); });
 }
 
-void DecodeChunk::emitBlockProducts(const KeyRows &keys, Num block) const {
+void DecodeChunk::emitBlockProducts(const KeySource &keys, Num block) const {
   Emitter &e = c.e;
   // Three rows are taken as four: the fourth is there, and nobody reads it.
   Num left = e.loop(0, rows - (decodeRows - 2), decodeRows, {e.index(0)},

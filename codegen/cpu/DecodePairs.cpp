@@ -6,8 +6,8 @@ using namespace mlir;
 
 namespace torsor {
 
-/// Lanes 0, 2, 4, … of two vectors, and lanes 1, 3, 5, …
-static std::pair<Num, Num> separate(Emitter &e, Num a, Num b) {
+std::pair<Num, Num> separate(Num a, Num b) {
+  Emitter &e = *a.e;
   SmallVector<int32_t> even, odd;
   for (int32_t lane = 0; lane < int32_t(a.lanes()); ++lane) {
     even.push_back(2 * lane);
@@ -30,7 +30,7 @@ std::pair<Num, Num> loadPair(Pointer row, Operand at, int64_t lanes) {
   Emitter &e = *row.base.e;
   Pointer from = row + at;
   if (!row.element.isBF16())
-    return separate(e, from.load(0, lanes), from.load(lanes, lanes));
+    return separate(from.load(0, lanes), from.load(lanes, lanes));
   Num both = from.as(e.i32).load(0, lanes);
   return {e.bitcast(both << 16, e.f32), e.bitcast(both & -65536, e.f32)};
 }
@@ -42,7 +42,7 @@ void emitPairOrder(Pointer rows, Num count, int64_t stride, int64_t width,
     Pointer from = rows + row * stride;
     e.loop(0, e.index(width), 2 * lanes, [&](Num at) {
       Num a = from.load(at, lanes), b = from.load(at + lanes, lanes);
-      auto [first, second] = back ? interleave(e, a, b) : separate(e, a, b);
+      auto [first, second] = back ? interleave(e, a, b) : separate(a, b);
       from.store(at, first);
       from.store(at + lanes, second);
     });

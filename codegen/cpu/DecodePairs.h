@@ -13,6 +13,9 @@ namespace torsor {
 /// columns, each as evens and odds.
 inline bool comeInPairs(mlir::Type element) { return element.isBF16(); }
 
+/// Lanes 0, 2, 4, … of two vectors, and lanes 1, 3, 5, …
+std::pair<Num, Num> separate(Num a, Num b);
+
 /// The columns at … at + 2 * lanes - 1 of a row, evens and odds. Rows of f32
 /// are shuffled.
 std::pair<Num, Num> loadPair(Pointer row, Operand at, int64_t lanes);

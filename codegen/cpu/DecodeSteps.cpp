@@ -61,11 +61,60 @@ void KeySteps::addTable(BlockAttr block) {
   end = roundUp(end + heads * decodeChunk * words * 4, 64);
 }
 
+/// The pairs that all blocks turn, beside lanes that nothing turns.
+PairsAttr KeySteps::turnedPairs(ArrayRef<BlockAttr> blocks) const {
+  PairsAttr pairs;
+  for (BlockAttr block : blocks) {
+    if (block.kGain() != 1)
+      return {};
+    if (block.getKind() == BlockKind::Zero)
+      continue;
+    PairsAttr at = block.getLanes();
+    bool holds = block.getKind() == BlockKind::Turn &&
+                 areVectorPairs(at, layout.lanes) &&
+                 at.getFirst() % layout.lanes == 0;
+    if (!holds || (pairs && pairs != at))
+      return {};
+    pairs = at;
+  }
+  return pairs;
+}
+
+/// What the blocks of a branch act with, in the form that suits them.
+void KeySteps::addTables(AttentionOp op, int64_t branch) {
+  ArrayRef<BlockAttr> blocks = branches[branch];
+  bool isPlain = keyLanes(op).isEmpty();
+  auto map = isPlain ? StepMap::of(blocks, layout.head, layout.lanes,
+                                   elementOf(op.getK()))
+                     : std::nullopt;
+  if (!map) {
+    if (isPlain)
+      branchPairs[branch] = turnedPairs(blocks);
+    for (BlockAttr block : blocks)
+      if (block.acts())
+        addTable(block);
+    return;
+  }
+  for (auto [n, known] : llvm::enumerate(maps))
+    if (known.map.blocks() == map->blocks()) {
+      branchMaps[branch] = n;
+      return;
+    }
+  branchMaps[branch] = maps.size();
+  int64_t slot = llvm::find_if(blocks, [](BlockAttr block) {
+                   return block.acts();
+                 })->getT();
+  maps.push_back({*map, slot, end});
+  end = roundUp(end + heads * decodeChunk * map->words() * 4, 64);
+}
+
 KeySteps::KeySteps(AttentionOp op, const Kernel &kernel,
                    const TileLayout &layout)
     : layout(layout), heads(layout.actsByHead ? layout.rows : 1),
       width(roundUp(layout.head, layout.lanes)) {
   branches.resize(layout.forms.branches.size());
+  branchPairs.resize(branches.size());
+  branchMaps.resize(branches.size(), -1);
   if (op.getPlan().getForm() != PlanForm::Split)
     return;
   for (auto [n, list] : llvm::enumerate(op.getBranches())) {
@@ -81,9 +130,7 @@ KeySteps::KeySteps(AttentionOp op, const Kernel &kernel,
         }))
       continue;
     branches[n] = blocks;
-    for (BlockAttr block : blocks)
-      if (block.acts())
-        addTable(block);
+    addTables(op, n);
   }
   if (!exist())
     return;
@@ -106,6 +153,7 @@ KeySteps::KeySteps(AttentionOp op, const Kernel &kernel,
     }
   plainRows = take(layout.rows * width * 4);
   actedRows = take(layout.rows * width * 4);
+  owners = take(8);
 }
 
 const KeySteps::Clock &KeySteps::clockOf(int64_t slot) const {
@@ -125,9 +173,9 @@ void KeySteps::emitPlainRow(const TileContext &c, const Place &place,
 }
 
 /// A step of a real clock: how far the split's first two keys are apart.
-void KeySteps::emitUnit(const TileContext &c, const Indices &indices,
-                        const Clock &clock, Num first, Num last,
-                        Pointer scratch) const {
+Num KeySteps::emitUnit(const TileContext &c, const Indices &indices,
+                       const Clock &clock, Num first, Num last,
+                       Pointer scratch) const {
   Emitter &e = c.e;
   AttentionOp op = c.op;
   auto timeAt = [&](Num number) {
@@ -136,44 +184,77 @@ void KeySteps::emitUnit(const TileContext &c, const Indices &indices,
   };
   Num apart = timeAt(min(first + 1, last - 1)) - timeAt(first);
   apart = max(apart, e.constant(e.f64, 0.0) - apart);
-  scratch.bytes(clock.unit).as(e.f64).store(0, select(apart > 0.0, apart, 1.0));
+  Pointer unit = scratch.bytes(clock.unit).as(e.f64);
+  Num before = unit.load(0), now = select(apart > 0.0, apart, 1.0);
+  unit.store(0, now);
+  return before != now;
 }
 
-void KeySteps::emitTables(const TileContext &c, const Indices &indices,
-                          Num rows, Num first, Num last,
-                          Pointer scratch) const {
+void KeySteps::forSteps(
+    const TileContext &c, int64_t slot, Num rows, Pointer scratch,
+    function_ref<void(Num, Num, const Action &, const Place &)> body) const {
   Emitter &e = c.e;
-  if (width != layout.head)
-    e.fill(scratch.bytes(actedRows), e.index(layout.rows * width * 4), 0);
-  for (const Clock &clock : clocks)
-    if (isReal(clock.slot))
-      emitUnit(c, indices, clock, first, last, scratch);
   Pointer zero = frameSlots(e, e.i64, 1);
   zero.store(0, e.index(0));
   auto anchor = [&](BlockAttr) { return zero; };
   Num count = e.index(1);
   if (layout.actsByHead)
     count = min(rows, layout.headsPerRun(c.tables.call));
-  for (const Table &table : tables) {
-    int64_t slot = table.block.getT();
-    e.loop(0, count, 1, [&](Num row) {
-      Place place = c.place;
-      if (layout.actsByHead)
-        place.head = c.rowHeads.load(row);
-      e.loop(0, e.index(decodeChunk), 1, [&](Num step) {
-        Num now = e.index(0) - step;
-        if (isReal(slot))
-          now = e.convert(now, e.f64) *
-                scratch.bytes(clockOf(slot).unit).as(e.f64).load(0);
-        auto time = [&](int64_t) { return now; };
-        Action action = {table.block, false, layout.head, time, Num()};
-        action.anchor = anchor;
-        Pointer to = scratch.bytes(table.offset).as(e.f32) +
-                     (row * decodeChunk + step) * table.words;
-        emitFactors(e, c.lanes(), action, table.block, c.tables, place, to);
-      });
+  e.loop(0, count, 1, [&](Num row) {
+    Place place = c.place;
+    if (layout.actsByHead)
+      place.head = c.rowHeads.load(row);
+    e.loop(0, e.index(decodeChunk), 1, [&](Num step) {
+      Num now = e.index(0) - step;
+      if (isReal(slot))
+        now = e.convert(now, e.f64) *
+              scratch.bytes(clockOf(slot).unit).as(e.f64).load(0);
+      auto time = [&](int64_t) { return now; };
+      Action action = {{}, false, layout.head, time, Num()};
+      action.anchor = anchor;
+      body(row, step, action, place);
     });
-  }
+  });
+}
+
+void KeySteps::forgetTables(Pointer scratch) const {
+  Emitter &e = *scratch.base.e;
+  scratch.bytes(owners).as(e.i64).store(0, e.index(0));
+}
+
+void KeySteps::emitTables(const TileContext &c, const Indices &indices,
+                          Num rows, Num owner, Num first, Num last,
+                          Pointer scratch) const {
+  Emitter &e = c.e;
+  Pointer kept = scratch.bytes(owners).as(e.i64);
+  Num differ = kept.load(0) != owner;
+  kept.store(0, owner);
+  for (const Clock &clock : clocks)
+    if (isReal(clock.slot))
+      differ = differ | emitUnit(c, indices, clock, first, last, scratch);
+  e.when(differ, [&] { fillTables(c, rows, scratch); });
+}
+
+void KeySteps::fillTables(const TileContext &c, Num rows,
+                          Pointer scratch) const {
+  Emitter &e = c.e;
+  if (width != layout.head)
+    e.fill(scratch.bytes(actedRows), e.index(layout.rows * width * 4), 0);
+  for (const Table &table : tables)
+    forSteps(c, table.block.getT(), rows, scratch,
+             [&](Num row, Num step, const Action &action, const Place &place) {
+               Pointer to = scratch.bytes(table.offset).as(e.f32) +
+                            (row * decodeChunk + step) * table.words;
+               emitFactors(e, c.lanes(), action, table.block, c.tables, place,
+                           to);
+             });
+  for (const Map &each : maps)
+    forSteps(c, each.slot, rows, scratch,
+             [&](Num row, Num step, const Action &action, const Place &place) {
+               Pointer to = scratch.bytes(each.offset).as(e.f32) +
+                            (row * decodeChunk + step) * each.map.words();
+               each.map.emit(e, action, c.tables, place, to);
+             });
 }
 
 /// Of a vector.
@@ -314,6 +395,22 @@ Pointer KeySteps::factors(BlockAttr block, Num number, Num head,
   Num step = scratch.bytes(clockOf(block.getT()).steps).as(e.i64).load(number);
   return scratch.bytes(table.offset).as(e.f32) +
          (head * decodeChunk + step) * table.words;
+}
+
+PairsAttr KeySteps::pairsApart(int64_t branch) const {
+  if (!isDirect(branch))
+    return {};
+  PairsAttr pairs = pairsOf(branch) ? pairsOf(branch) : map(branch).pairs();
+  return pairs && pairs.getStep() == 2 ? pairs : PairsAttr();
+}
+
+Pointer KeySteps::mapTable(int64_t branch, Num number, Num head,
+                           Pointer scratch) const {
+  Emitter &e = *number.e;
+  const Map &each = maps[branchMaps[branch]];
+  Num step = scratch.bytes(clockOf(each.slot).steps).as(e.i64).load(number);
+  return scratch.bytes(each.offset).as(e.f32) +
+         (head * decodeChunk + step) * each.map.words();
 }
 
 } // namespace torsor

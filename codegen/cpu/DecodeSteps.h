@@ -5,6 +5,7 @@
 
 #include "codegen/cpu/Act.h"
 #include "codegen/cpu/DecodeLayout.h"
+#include "codegen/cpu/StepMap.h"
 
 #include <optional>
 
@@ -21,7 +22,7 @@ class KeySteps {
 public:
   KeySteps(AttentionOp op, const Kernel &kernel, const TileLayout &layout);
 
-  bool exist() const { return !tables.empty(); }
+  bool exist() const { return !tables.empty() || !maps.empty(); }
 
   /// Bytes of scratch: tables, steps of the chunk's keys, anchors, plain rows
   /// of q and rows acted on.
@@ -31,9 +32,12 @@ public:
   void emitPlainRow(const TileContext &c, const Place &place, Pointer from,
                     Num gain, Num row, Pointer scratch) const;
   /// Fills the tables for the split that begins with key `first` and ends
-  /// before `last`; `rows` rows of q meet it.
+  /// before `last`; `rows` rows of q meet it. They stay for the next split of
+  /// the same rows: `owner`, above 0, says whose they are.
   void emitTables(const TileContext &c, const Indices &indices, Num rows,
-                  Num first, Num last, Pointer scratch) const;
+                  Num owner, Num first, Num last, Pointer scratch) const;
+  /// There are none yet.
+  void forgetTables(Pointer scratch) const;
   /// Writes the steps of `count` keys, whose slots are those of `c`; gives for
   /// each branch whether its keys can be acted on by tables.
   Nums emitSteps(const TileContext &c, Num count, Pointer scratch) const;
@@ -48,6 +52,20 @@ public:
   llvm::ArrayRef<BlockAttr> blocks(int64_t branch) const {
     return branches[branch];
   }
+  /// Whether products can act on a branch's keys as they read them: its blocks
+  /// are one map, or turns of the same pairs by several clocks (`pairsOf`).
+  bool isDirect(int64_t branch) const {
+    return pairsOf(branch) || branchMaps[branch] >= 0;
+  }
+  PairsAttr pairsOf(int64_t branch) const { return branchPairs[branch]; }
+  const StepMap &map(int64_t branch) const {
+    return maps[branchMaps[branch]].map;
+  }
+  /// The pairs that lie apart in the rows of `queries`, each in a vector of its
+  /// own; null: none.
+  PairsAttr pairsApart(int64_t branch) const;
+  /// The map's table for key `number` of the chunk, as `factors`.
+  Pointer mapTable(int64_t branch, Num number, Num head, Pointer scratch) const;
   /// The number of the tables of the head of row `row` of q.
   Num tablesOf(const TileContext &c, Num row) const;
   /// What such a block acts with on key `number` of the chunk, from the tables
@@ -60,6 +78,10 @@ private:
     BlockAttr block;
     int64_t offset, words;
   };
+  struct Map {
+    StepMap map;
+    int64_t slot, offset;
+  };
   /// A column slot that is a time; where its keys' steps, its anchor and the
   /// length of a step lie.
   struct Clock {
@@ -69,19 +91,32 @@ private:
   bool isReal(int64_t slot) const;
   std::optional<size_t> findTable(BlockAttr block) const;
   void addTable(BlockAttr block);
+  void addTables(AttentionOp op, int64_t branch);
+  PairsAttr turnedPairs(llvm::ArrayRef<BlockAttr> blocks) const;
+  /// Runs `body` for each step of `slot` and each head's number, with what acts
+  /// at that time.
+  void
+  forSteps(const TileContext &c, int64_t slot, Num rows, Pointer scratch,
+           llvm::function_ref<void(Num, Num, const Action &, const Place &)>
+               body) const;
   const Clock &clockOf(int64_t slot) const;
-  void emitUnit(const TileContext &c, const Indices &indices,
-                const Clock &clock, Num first, Num last, Pointer scratch) const;
+  /// Gives whether it differs from that of the split before.
+  Num emitUnit(const TileContext &c, const Indices &indices, const Clock &clock,
+               Num first, Num last, Pointer scratch) const;
+  void fillTables(const TileContext &c, Num rows, Pointer scratch) const;
   /// Gives whether all keys are a whole number of steps before the anchor.
   Num emitClockSteps(const TileContext &c, const Clock &clock, Num count,
                      Pointer scratch) const;
 
   const TileLayout &layout;
   llvm::SmallVector<Blocks> branches; // empty: not by tables
+  llvm::SmallVector<PairsAttr> branchPairs;
+  llvm::SmallVector<int64_t> branchMaps; // -1: none
   llvm::SmallVector<Table> tables;
+  llvm::SmallVector<Map> maps;
   llvm::SmallVector<Clock> clocks;
   bool sharesTurns = true; // all heads of a query turn alike
-  int64_t heads, width, end = 0, plainRows = 0, actedRows = 0;
+  int64_t heads, width, end = 0, plainRows = 0, actedRows = 0, owners = 0;
 };
 
 } // namespace torsor

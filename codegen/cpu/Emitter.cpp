@@ -150,6 +150,16 @@ Num Emitter::sum(Num vector) {
   return vector;
 }
 
+Num Emitter::halves(Num a, bool upper) {
+  if (!a.isVector())
+    return convert(upper ? bitcast(a, i64) >> 32 : bitcast(a, i64), i32);
+  SmallVector<int32_t> mask;
+  for (int32_t lane = 0; lane < int32_t(a.lanes()); ++lane)
+    mask.push_back(2 * lane + upper);
+  Num words = num(LLVM::BitcastOp::create(b, vec(2 * a.lanes(), i32), a.value));
+  return shuffle(words, words, mask);
+}
+
 Num Emitter::bitcast(Num a, Type element) {
   Type to = withElement(a.type(), element);
   auto from = a.value.getDefiningOp<LLVM::BitcastOp>();

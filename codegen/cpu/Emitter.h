@@ -125,6 +125,8 @@ public:
   Num sum(Num vector);
 
   Num bitcast(Num a, mlir::Type element);
+  /// The lower (or upper) halves of lanes of 64 bits, as i32.
+  Num halves(Num a, bool upper);
   /// Integer to integer (sign-extended or truncated), to float, from float
   /// (saturating), float to float; lanes stay. bf16 and f16 round to nearest.
   Num convert(Num a, mlir::Type element);

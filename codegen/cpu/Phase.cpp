@@ -28,10 +28,7 @@ static Num upperProduct(Emitter &e, Num rates, Num time) {
   Num across = words(rates) * words(e.splat(swapped, lanes));
   Num low = words((rates & lower) * e.splat(time & lower, lanes));
   Num sum = across + words(wide(across) << 32) + low;
-  llvm::SmallVector<int32_t> odd;
-  for (int32_t lane = 0; lane < lanes; ++lane)
-    odd.push_back(2 * lane + 1);
-  return e.shuffle(sum, sum, odd);
+  return e.halves(wide(sum), /*upper=*/true);
 }
 
 /// The upper 32 bits of the phase in turns: as a signed number, -1/2 … 1/2.
@@ -51,10 +48,9 @@ static Num phaseBits(Emitter &e, Num time, Num rates) {
   // to i64.
   auto fraction = [&](Num turns) {
     Num rest = turns - e.rint(turns);
-    Num shifted = e.bitcast(fma(rest, e.constant(rest.type(), 0x1p32),
-                                e.constant(rest.type(), 0x1.8p52)),
-                            e.i64);
-    return e.convert(shifted, e.i32);
+    return e.halves(fma(rest, e.constant(rest.type(), 0x1p32),
+                        e.constant(rest.type(), 0x1.8p52)),
+                    /*upper=*/false);
   };
   if (!fixed) {
     Num at = e.splat(e.convert(time, e.f64), lanes);

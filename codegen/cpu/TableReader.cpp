@@ -94,13 +94,18 @@ TableReader::Base TableReader::scan(const Table &table,
   return base;
 }
 
-Num TableReader::times(const Table &table, const Place &place, Num first,
-                       int64_t lanes) const {
+Pointer TableReader::timesAt(const Table &table, const Place &place,
+                             Num first) const {
   Base base = scan(table, place);
   Num offset = first;
   if (base.strides.size() > 1)
     offset = offset + place.head * base.strides[0];
-  return base.data.load(offset, lanes);
+  return base.data + offset;
+}
+
+Num TableReader::times(const Table &table, const Place &place, Num first,
+                       int64_t lanes) const {
+  return timesAt(table, place, first).load(0, lanes);
 }
 
 TableReader::Base TableReader::base(const Table &table,

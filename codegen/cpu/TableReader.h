@@ -48,6 +48,8 @@ public:
   /// of `place`.
   Num times(const Table &table, const Place &place, Num first,
             int64_t lanes) const;
+  /// Where they lie.
+  Pointer timesAt(const Table &table, const Place &place, Num first) const;
   /// The running sums of a sequence (ScanLayout), as f64.
   Pointer scans(const Sequence &sequence) const;
   /// Whether positions are the indices in this call.

@@ -70,6 +70,38 @@ TEST_P(SchemeTest, AgreesAtAnOddWidth) {
   runShapes(scheme, 21, 13, dtype, "", some);
 }
 
+class RawKeyTest : public testing::TestWithParam<SchemeParam> {};
+INSTANTIATE_TEST_SUITE_P(
+    All, RawKeyTest,
+    testing::Combine(testing::ValuesIn(rawKeyCases()),
+                     testing::Values(TORSOR_F32, TORSOR_BF16, TORSOR_F16)),
+    [](const auto &info) {
+      return std::string(std::get<0>(info.param).name) + "_" +
+             nameOf(std::get<1>(info.param));
+    });
+
+// Splits one after the other on one thread, of several heads and sequences;
+// widths that vectors fill, or do not, on both levels.
+TEST_P(RawKeyTest, Agrees) {
+  auto [scheme, dtype] = GetParam();
+  std::vector<ShapeCase> decodes;
+  for (const ShapeCase &shape : shapeCases())
+    if (shape.op == TORSOR_DECODE)
+      decodes.push_back(shape);
+  decodes.push_back({"decode_long",
+                     8,
+                     2,
+                     {{1, 1500}, {2, 700}},
+                     Layout::Dense,
+                     false,
+                     5,
+                     TORSOR_DECODE});
+  runShapes(scheme, 96, 96, dtype, "", decodes);
+  runShapes(scheme, 72, 32, dtype, "", decodes);
+  if (dtype == TORSOR_F32)
+    runShapes(scheme, 96, 96, dtype, "x86-64-v3", decodes);
+}
+
 using WidthParam = std::tuple<int64_t, torsor_dtype>;
 class WidthTest : public testing::TestWithParam<WidthParam> {};
 INSTANTIATE_TEST_SUITE_P(

@@ -31,6 +31,10 @@ std::vector<SchemeCase> actionCases();
 /// Of regions of displacement some of which fade (part of actionCases).
 std::vector<SchemeCase> fadingRegionCases();
 
+/// Of keys that decode acts on by tables, for heads of 64 lanes and more, in
+/// fours and threes.
+std::vector<SchemeCase> rawKeyCases();
+
 /// Where the tokens of a call lie and how it is made.
 struct ShapeCase {
   const char *name;
