@@ -181,9 +181,42 @@ SmallVector<ProductTable, 2> productTables(AttentionOp op) {
   return found;
 }
 
+/// The products of one vector, which meets each element of the table once: some
+/// columns at a time from end to end, as they lie in memory. A register tile
+/// would go from page to page for each element of the vector.
+static void emitRowProducts(const TableReader &tables, const Place &place,
+                            const ProductTable &product,
+                            const Contents &contents, Num first, Num end,
+                            Pointer to) {
+  Emitter &e = tables.e;
+  int64_t lanes = tables.kernel.target->lanes;
+  constexpr int64_t columns = 8;
+  const Table &table = *tables.kernel.find(product.table);
+  e.fill(to + first * lanes, (end - first) * (lanes * 4), 0);
+  auto pass = [&](Num d, int64_t count) {
+    Nums x;
+    for (int64_t n = 0; n < count; ++n)
+      x.push_back(e.splat(e.convert(contents.row.load(d + n), e.f32), lanes));
+    e.loop(first, end, 1, [&](Num vector) {
+      Num at = vector * lanes, sum = to.load(at, lanes);
+      for (int64_t n = 0; n < count; ++n)
+        sum = fma(
+            x[n],
+            tables.rates(table, place, (d + n) * product.padded + at, lanes),
+            sum);
+      to.store(at, sum);
+    });
+  };
+  int64_t whole = contents.width / columns * columns;
+  e.loop(0, e.index(whole), columns, [&](Num d) { pass(d, columns); });
+  e.loop(whole, e.index(contents.width), 1, [&](Num d) { pass(d, 1); });
+}
+
 void emitProducts(const TableReader &tables, const Place &place,
                   const ProductTable &product, const Contents &contents,
                   int64_t rows, Num apart, Num first, Num end, Pointer to) {
+  if (rows == 1)
+    return emitRowProducts(tables, place, product, contents, first, end, to);
   Emitter &e = tables.e;
   const Target &target = *tables.kernel.target;
   int64_t lanes = target.lanes, width = contents.width;

@@ -122,11 +122,11 @@ static Range productRange(const TileContext &c, const Indices &indices,
           select(c.runsOn, found.end, whole.end)};
 }
 
-/// The products of all used rows with tables, where pairs read them: of several
+/// The products of `count` rows with tables, where pairs read them: of several
 /// rows at once that read one table, where heads have their own those of a
 /// head.
 static void emitQueryProducts(const TileContext &c, const Indices &indices,
-                              Num headsPerGroup, Num used) {
+                              Num headsPerGroup, Num count) {
   Emitter &e = c.e;
   int64_t width = c.layout.head;
   for (auto [n, product] : llvm::enumerate(c.layout.products)) {
@@ -145,12 +145,12 @@ static void emitQueryProducts(const TileContext &c, const Indices &indices,
                    products + row * product.padded);
     };
     int64_t rowTile = c.layout.rowTile;
-    e.loop(0, min(apart, used), 1, [&](Num first) {
-      Num count = (used - first + apart - 1) / apart;
-      Num whole = first + alignDown(count, rowTile) * apart;
+    e.loop(0, min(apart, count), 1, [&](Num first) {
+      Num own = (count - first + apart - 1) / apart;
+      Num whole = first + alignDown(own, rowTile) * apart;
       e.loop(first, whole, apart * rowTile,
              [&](Num row) { emit(row, rowTile); });
-      e.loop(whole, used, apart, [&](Num row) { emit(row, 1); });
+      e.loop(whole, count, apart, [&](Num row) { emit(row, 1); });
     });
   }
 }
@@ -213,7 +213,7 @@ emitQueryRows(const TileContext &c, const Indices &indices, const Tensor &q,
         }
         return bounds;
       });
-  emitQueryProducts(c, indices, block.headsPerGroup, used);
+  emitQueryProducts(c, indices, block.headsPerGroup, block.count);
   SmallVector<Bounds> bounds;
   for (size_t n = 0; n < ends.size(); n += 2)
     bounds.push_back({ends[n], ends[n + 1]});
