@@ -23,8 +23,9 @@ void nothing(Problem &, Random &) {}
 
 std::string nearByHead(int64_t d, const char *layout) {
   std::string p = text(d / 2);
-  return scheme("param w: f32[H, " + p + "] in -3 .. 3 action if age < 200 then " +
-                layout + "(sum p < " + p + ": turn(w[h, p])) else " + zeros(d));
+  return scheme("param w: f32[H, " + p +
+                "] in -3 .. 3 action if age < 200 then " + layout +
+                "(sum p < " + p + ": turn(w[h, p])) else " + zeros(d));
 }
 void fillByHead(Problem &problem, Random &random) {
   addParam(problem, "w", {problem.heads, problem.q.shape[3] / 2}, -3, 3,
@@ -69,15 +70,13 @@ std::vector<SchemeCase> turns() {
        },
        plain,
        [](Problem &problem, Random &) {
-         addPerToken(problem, "row", {}, true, [](int64_t, int64_t token) {
-           return double(token / 40);
-         });
-         addPerToken(problem, "col", {}, true, [](int64_t, int64_t token) {
-           return double(token % 40);
-         });
+         addPerToken(problem, "row", {}, true,
+                     [](int64_t, int64_t token) { return double(token / 40); });
+         addPerToken(problem, "col", {}, true,
+                     [](int64_t, int64_t token) { return double(token % 40); });
        }},
-      {"near_by_head",
-       [](int64_t d) { return nearByHead(d, "split"); }, plain, fillByHead},
+      {"near_by_head", [](int64_t d) { return nearByHead(d, "split"); }, plain,
+       fillByHead},
       {"near_by_head_adjacent",
        [](int64_t d) { return nearByHead(d, "adjacent"); }, plain, fillByHead},
   };
@@ -114,8 +113,8 @@ std::vector<SchemeCase> fading() {
        [](Problem &problem, Random &) {
          // Steps of another length from key 520 on.
          addPerToken(problem, "pos", {}, false, [](int64_t, int64_t token) {
-           return 0.5 * double(token) + 0.25 * double(std::max<int64_t>(
-                                                   token - 520, 0));
+           return 0.5 * double(token) +
+                  0.25 * double(std::max<int64_t>(token - 520, 0));
          });
        }},
       {"chain",
