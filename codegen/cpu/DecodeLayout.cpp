@@ -10,9 +10,10 @@ namespace torsor {
 static constexpr int64_t tileBytes = 2048;
 
 DecodeTile::DecodeTile(const Target &target, int64_t rowBytes)
-    : keyAccumulators(target.lanes == 16 ? 16 : 8), mostKeys(rowBytes <= tileBytes / 4   ? 4
-                                   : rowBytes <= tileBytes / 2 ? 2
-                                                               : 1) {
+    : keyAccumulators(target.lanes == 16 ? 16 : 8),
+      mostKeys(rowBytes <= tileBytes / 4   ? 4
+               : rowBytes <= tileBytes / 2 ? 2
+                                           : 1) {
   if (target.lanes == 16) {
     valueKeys = 4, valueVectors = 4;
     streams = 4;

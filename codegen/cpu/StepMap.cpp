@@ -61,8 +61,8 @@ static PairsAttr joinedPairs(ArrayRef<BlockAttr> blocks, int64_t head,
   int64_t apart = joined.getSecond() - joined.getFirst();
   for (int64_t first : {low % step, low}) {
     int64_t count = step == 1 ? apart : (head - first) / 2;
-    auto pairs = PairsAttr::get(joined.getContext(), first, first + apart, step,
-                                count);
+    auto pairs =
+        PairsAttr::get(joined.getContext(), first, first + apart, step, count);
     if (areVectorPairs(pairs, lanes) && first % lanes == 0 &&
         high < first + count * step && first + 2 * count <= head)
       return pairs;
@@ -106,8 +106,7 @@ std::optional<StepMap> StepMap::of(ArrayRef<BlockAttr> blocks, int64_t head,
   }
   if (turns) {
     map.turned = joinedPairs(blocks, head, lanes);
-    if (!map.turned ||
-        (!map.turnsOnly && 2 * map.turned.getCount() != head))
+    if (!map.turned || (!map.turnsOnly && 2 * map.turned.getCount() != head))
       return std::nullopt;
   }
   return map;
@@ -165,8 +164,7 @@ void StepMap::emitTurns(Emitter &e, const Action &action,
   for (BlockAttr block : left) {
     PairsAttr at = block.getLanes();
     Pointer more = frameSlots(e, e.f32, 2 * at.getCount());
-    Pointer to =
-        turns + (at.getFirst() - turned.getFirst()) / turned.getStep();
+    Pointer to = turns + (at.getFirst() - turned.getFirst()) / turned.getStep();
     emitFactors(e, lanes, action, block, tables, place, more);
     forPairs(e, at.getCount(), lanes, [&](Num p, int64_t n) {
       Num c = more.load(p, n), s = more.load(p + at.getCount(), n);
@@ -231,7 +229,8 @@ Num StepMap::coupled(Pointer table, Pointer row, Num d, Num x) const {
   Num none = e.constant(x.type(), 0.0);
   for (auto [m, links] : llvm::enumerate(apart)) {
     Num weight = table.load(d + couplesAt(m), lanes);
-    // What lies there may be of another row, or no memory: only where it counts.
+    // What lies there may be of another row, or no memory: only where it
+    // counts.
     Num counts = weight != 0.0;
     Num other = e.num(LLVM::MaskedLoadOp::create(
         e.b, x.type(), (row + (d + links)).base.value, counts.value, none.value,

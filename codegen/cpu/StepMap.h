@@ -23,8 +23,8 @@ namespace torsor {
 class StepMap {
 public:
   /// None, if the blocks are others. Pairs that turn are some of those that
-  /// vectors load; beside what fades these are all lanes. Chains share no lanes.
-  /// `stored`: the type of keys.
+  /// vectors load; beside what fades these are all lanes. Chains share no
+  /// lanes. `stored`: the type of keys.
   static std::optional<StepMap> of(llvm::ArrayRef<BlockAttr> blocks,
                                    int64_t head, int64_t lanes,
                                    mlir::Type stored);
