@@ -75,8 +75,9 @@ void SchemeRemarks::phases() {
             "is relative at every position");
   if (reals)
     applied(loc, "PhaseOfReals",
-            "a clock counts reals: whole units turn as 64-bit fixed point, the "
-            "rest in f64");
+            "a clock counts reals: whole units turn as 64-bit fixed point and "
+            "the rest in f64, or, where a unit may turn by half or more, by the "
+            "product of time and frequency with all its bits");
 }
 
 /// Lanes without position, and gains.

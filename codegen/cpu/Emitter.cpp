@@ -213,6 +213,8 @@ Num Emitter::convert(Num a, Type element) {
       return num(arith::ExtFOp::create(b, to, a.value));
     return num(arith::TruncFOp::create(b, to, a.value));
   }
+  if (from == bf16 || element == bf16) // or a library would do it
+    return convert(convert(a, f32), element);
   if (isFloat)
     return a.isVector() ? saturated(*this, a, to)
                         : call("llvm.fptosi.sat", to, {a});
@@ -311,22 +313,29 @@ void Emitter::when(Num condition, function_ref<void()> then,
 
 Nums Emitter::choose(Num condition, function_ref<Nums()> then,
                      function_ref<Nums()> otherwise) {
+  SmallVector<bool> asBits;
+  auto yield = [&](Nums chosen) {
+    asBits = to_vector(llvm::map_range(chosen, isMovedAsBits));
+    for (auto [num, isBits] : llvm::zip(chosen, asBits))
+      num = isBits ? bitcast(num, i16) : num;
+    return valuesOf(chosen);
+  };
   // The result types are known only once a branch is written.
   OpBuilder::InsertPoint here = b.saveInsertionPoint();
   Block *thenBlock = new Block, *elseBlock = new Block;
   b.setInsertionPointToStart(thenBlock);
-  SmallVector<Value> first = valuesOf(then());
+  SmallVector<Value> first = yield(then());
   scf::YieldOp::create(b, first);
   b.setInsertionPointToStart(elseBlock);
-  scf::YieldOp::create(b, valuesOf(otherwise()));
+  scf::YieldOp::create(b, yield(otherwise()));
   b.restoreInsertionPoint(here);
   auto op = scf::IfOp::create(b, ValueRange(first).getTypes(), condition.value,
                               /*addThenBlock=*/false, /*addElseBlock=*/false);
   op.getThenRegion().push_back(thenBlock);
   op.getElseRegion().push_back(elseBlock);
   Nums results;
-  for (Value value : op.getResults())
-    results.push_back(num(value));
+  for (auto [value, isBits] : llvm::zip(op.getResults(), asBits))
+    results.push_back(isBits ? bitcast(num(value), bf16) : num(value));
   return results;
 }
 

@@ -31,6 +31,24 @@ static Num upperProduct(Emitter &e, Num rates, Num time) {
   return e.halves(wide(sum), /*upper=*/true);
 }
 
+/// Rounded once and never contracted.
+static Num product(Num a, Num b) {
+  Emitter &e = *a.e;
+  return e.num(mlir::arith::MulFOp::create(e.b, a.value, b.value));
+}
+
+/// What is left of rates * time, f64 turns, without whole turns: the product
+/// counts with all its bits, since its rounding grows with the time itself and
+/// would be another one for each token.
+static Num exactRest(Num time, Num rates) {
+  Emitter &e = *time.e;
+  Num at = e.splat(e.convert(time, e.f64), rates.lanes());
+  Num turns = product(at, rates);
+  Num lost = fma(at, rates, e.constant(turns.type(), 0.0) - turns);
+  Num rest = turns - e.rint(turns) + lost;
+  return rest - e.rint(rest);
+}
+
 /// The upper 32 bits of the phase in turns: as a signed number, -1/2 … 1/2.
 static Num phaseBits(Emitter &e, Num time, Num rates) {
   int64_t lanes = rates.lanes();
@@ -43,26 +61,23 @@ static Num phaseBits(Emitter &e, Num time, Num rates) {
   if (fixed && whole)
     return lanes > 1 ? upperProduct(e, rates, e.convert(time, e.i64))
                      : high(rates * time);
-  // Of f64 turns, |turns| < 2^31: to 2^-32 of a turn, by an addition that
-  // leaves a whole number in the low bits; vectors have no conversion from f64
-  // to i64.
-  auto fraction = [&](Num turns) {
-    Num rest = turns - e.rint(turns);
+  // To 2^-32 of a turn, by an addition that leaves a whole number in the low
+  // bits; vectors have no conversion from f64 to i64.
+  auto fraction = [&](Num rest) {
     return e.halves(fma(rest, e.constant(rest.type(), 0x1p32),
                         e.constant(rest.type(), 0x1.8p52)),
                     /*upper=*/false);
   };
-  if (!fixed) {
-    Num at = e.splat(e.convert(time, e.f64), lanes);
-    return fraction(at * rates);
-  }
+  if (!fixed)
+    return fraction(exactRest(time, rates));
   // time = n + r with n whole: n * U wraps exactly, r * U is below a turn.
   Num n = e.floor(time);
   Num r = e.splat(time - n, lanes);
   Num steps = e.convert(n, e.i64);
   Num coarse = lanes > 1 ? upperProduct(e, rates, steps) : high(rates * steps);
   Num turns = e.convert(e.convert(rates >> 32, e.i32), e.f64) * 0x1p-32;
-  return coarse + fraction(turns * r);
+  Num part = turns * r;
+  return coarse + fraction(part - e.rint(part));
 }
 
 /// cos and sin of an angle from those of its distance to `quarter` quarters.
@@ -75,12 +90,6 @@ static CosSin inQuarter(Emitter &e, Num quarter, Num cosine, Num sine) {
   Num flipCos = ((quarter + 1) & 2) << up, flipSin = (quarter & 2) << up;
   return {e.bitcast(e.bitcast(c, bits) ^ flipCos, real),
           e.bitcast(e.bitcast(s, bits) ^ flipSin, real)};
-}
-
-/// Rounded once and never contracted.
-static Num product(Num a, Num b) {
-  Emitter &e = *a.e;
-  return e.num(mlir::arith::MulFOp::create(e.b, a.value, b.value));
 }
 
 /// 1 + y c[0] + y^2 c[1] + … with c[n] = -c[n-1] / ((first + 2 n) (first + 2 n
@@ -145,10 +154,11 @@ CosSin emitCosSin(Emitter &e, Num time, Num rates) {
 }
 
 CosSin emitWideCosSin(Emitter &e, Num time, Num rates) {
-  Num at = e.splat(e.convert(time, rates.element()), rates.lanes());
-  Num phase = rates * at; // wraps, if it is fixed point
+  Num phase;
   if (mlir::isa<mlir::FloatType>(rates.element()))
-    phase = e.convert((phase - e.rint(phase)) * 0x1p64, e.i64);
+    phase = e.convert(exactRest(time, rates) * 0x1p64, e.i64);
+  else // wraps
+    phase = rates * e.splat(e.convert(time, rates.element()), rates.lanes());
   Num quarter = (phase + (int64_t(1) << 61)) >> 62;
   Num rest = phase - (quarter << 62);
   Num x = e.convert(rest, e.f64) * (2 * M_PI * 0x1p-64);

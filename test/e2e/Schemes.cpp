@@ -153,6 +153,22 @@ std::vector<SchemeCase> actions() {
            return 37.25 * double(token) + random.uniform(0, 30);
          });
        }},
+      // Milliseconds since 1970, turned by many turns each.
+      {"fast_real_time",
+       [](int64_t d) {
+         std::string turns = "[for p < " + text(d / 2) + ": 100 / (1 + 7 * p)]";
+         return scheme("clock pos: f64 " +
+                       (d < 2 ? head(d)
+                              : "action split(rotation(" + turns + "))" +
+                                    (d % 2 ? " + zero(1)" : "")) +
+                       " mask causal");
+       },
+       plain,
+       [](Problem &problem, Random &random) {
+         addPerToken(problem, "pos", {}, false, [&](int64_t, int64_t token) {
+           return 1.7e12 + 20 * double(token) + random.uniform(0, 19);
+         });
+       }},
   };
 }
 
