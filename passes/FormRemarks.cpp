@@ -74,10 +74,11 @@ void SchemeRemarks::phases() {
             "phases are 64-bit fixed-point turns, which wrap exactly: the law "
             "is relative at every position");
   if (reals)
-    applied(loc, "PhaseOfReals",
-            "a clock counts reals: whole units turn as 64-bit fixed point and "
-            "the rest in f64, or, where a unit may turn by half or more, by the "
-            "product of time and frequency with all its bits");
+    applied(
+        loc, "PhaseOfReals",
+        "a clock counts reals: whole units turn as 64-bit fixed point and "
+        "the rest in f64, or, where a unit may turn by half or more, by the "
+        "product of time and frequency with all its bits");
 }
 
 /// Lanes without position, and gains.
