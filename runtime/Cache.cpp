@@ -65,6 +65,7 @@ struct Maker {
   torsor_status takeKeys();
   torsor_status checkRing() const;
   torsor_status takeStreams();
+  torsor_status checkAliases() const;
   torsor_status takeStream(const torsor_binding &binding);
   torsor_status allocate(int64_t s);
   torsor_status make();
@@ -236,6 +237,19 @@ torsor_status Maker::allocate(int64_t s) {
   return TORSOR_OK;
 }
 
+/// Streams of the caller's memory that begin at one address overlap.
+torsor_status Maker::checkAliases() const {
+  for (int64_t s = 0; s < cache.streams.size(); ++s)
+    for (int64_t other = 0; other < s; ++other)
+      if (cache.streams[s].data && cache.slots &&
+          cache.streams[s].data == cache.streams[other].data)
+        return fail(TORSOR_STRIDE,
+                    "cache: %s lies at the address of %s; each stream needs "
+                    "memory of its own",
+                    scheme().streams[s].name, scheme().streams[other].name);
+  return TORSOR_OK;
+}
+
 torsor_status Maker::make() {
   int64_t count = scheme().streams.size();
   if (!cache.streams.resize(count) || !wanted.resize(count))
@@ -249,6 +263,8 @@ torsor_status Maker::make() {
     status = checkRing();
   if (!status)
     status = takeStreams();
+  if (!status)
+    status = checkAliases();
   for (int64_t s = 0; s < count && !status; ++s)
     if (wanted[s])
       status = allocate(s);

@@ -51,10 +51,12 @@ private:
   torsor_status takeStreams();
   torsor_status checkIndexTensor(const char *what, torsor_tensor &tensor,
                                  int64_t rows, int64_t tokens);
-  torsor_status checkAliases() const;
   TensorRule rule(const char *tensor, int32_t dtype, int64_t rows,
                   int64_t heads, int64_t tokens, int64_t width,
                   bool output) const;
+
+  // CallAliases.cpp
+  torsor_status checkAliases() const;
 
   // CallSequences.cpp
   torsor_status checkSequences();

@@ -223,24 +223,4 @@ torsor_status Call::checkIndexTensor(const char *what, torsor_tensor &tensor,
   return checkTensor(r, tensor);
 }
 
-/// Outputs must not overlap inputs; equal addresses are found here.
-torsor_status Call::checkAliases() const {
-  const torsor_tensor *outputs[] = {&call.o, &call.lse};
-  const char *outputNames[] = {"o", "lse"};
-  const torsor_tensor *inputs[] = {&call.q, &call.k, &call.v, &call.o};
-  const char *inputNames[] = {"q", "k", "v", "o"};
-  if (!rows || !tokens)
-    return TORSOR_OK;
-  for (int n = 0; n < 2; ++n)
-    for (int m = 0; m < 4; ++m) {
-      const void *data = outputs[n]->data;
-      if (data && data == inputs[m]->data && outputs[n] != inputs[m])
-        return fail(TORSOR_STRIDE,
-                    "%s: %s lies at the address of %s; an "
-                    "output must not overlap another tensor",
-                    name, outputNames[n], inputNames[m]);
-    }
-  return TORSOR_OK;
-}
-
 } // namespace torsor

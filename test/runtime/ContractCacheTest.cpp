@@ -4,6 +4,8 @@
 
 #include "test/runtime/Fixture.h"
 
+#include <utility>
+
 using namespace naive;
 
 namespace {
@@ -114,6 +116,33 @@ TEST_F(Rising, KeysOfTheCallBesideAStream) {
   t.call.inputs = inputs.data(), t.call.input_count = 5;
   expectFailure(step(), TORSOR_NAME,
                 {"'pos' is given at keys, but the cache stores it"});
+}
+
+TEST_F(Rising, NothingIsWrittenWhereAnotherTensorLies) {
+  torsor_tensor keys, docs;
+  expectOk(torsor_cache_stream(cache, "k", &keys));
+  expectOk(torsor_cache_stream(cache, "doc", &docs));
+  auto expectRefused = [&](void *&data, void *address, const char *text) {
+    void *kept = std::exchange(data, address);
+    expectFailure(step(), TORSOR_STRIDE, {text, "must not overlap"});
+    data = kept;
+  };
+  expectRefused(t.call.o.data, keys.data,
+                "step: o lies at the address of the cache's k");
+  expectRefused(t.call.lse.data, docs.data,
+                "lse lies at the address of the cache's doc");
+  expectRefused(t.call.lse.data, pos.data(), "lse lies at the address of pos");
+  expectRefused(t.call.k.data, keys.data,
+                "the cache's k lies at the address of k");
+  expectOk(step());
+  torsor_cache_options options = {};
+  options.size = sizeof options;
+  options.k = torsor_dense(t.k.data(), TORSOR_F32, 1, 2, 3, head);
+  options.v = torsor_dense(t.k.data(), TORSOR_F32, 1, 2, 3, value);
+  torsor_cache *twice;
+  Model plainOne("plain");
+  expectFailure(torsor_cache_create(plainOne.instance, &options, &twice),
+                TORSOR_STRIDE, {"cache: v lies at the address of k"});
 }
 
 TEST(ValueInKey, HasNoV) {
