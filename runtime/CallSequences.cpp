@@ -106,7 +106,9 @@ torsor_status Call::resolve(int64_t number, torsor_sequence &s) const {
   if (storage.isRing())
     if (torsor_status status = checkRing(number, s))
       return status;
-  bool explicitKeys = present(batch.key_indices) || keysIndexed;
+  // What is appended may bring its indices, padding among them.
+  bool explicitKeys = present(batch.key_indices) || keysIndexed ||
+                      (op == TORSOR_APPEND && present(batch.query_indices));
   if (!isKeyless() && !explicitKeys && s.key_length &&
       s.key_index + s.key_length > s.total)
     return fail(TORSOR_RANGE,
