@@ -6,6 +6,7 @@
 
 #include "import/Build.h"
 #include "import/Text.h"
+#include "import/Unread.h"
 
 using namespace torsor;
 
@@ -36,6 +37,11 @@ static void readMpt(ModelBuilder &builder) {
     if (auto window = inner.readInt({"sliding_window_size"}, -1);
         window && *window > 0)
       builder.setWindow(scheme, *window, "sliding_window_size");
+    // Saved with defaults, but nothing turns.
+    inner.skip({"attn_type", "rope_theta", "rope_impl", "rope_dail_config",
+                "rope_hf_config"});
+    if (!builder.messages.hasErrors())
+      checkUnread(inner, builder.options, builder.model);
     if (alibi && steepest != 8)
       builder.messages.note(fmt::format(
           "{}: the most used library ignores it and always takes 8; the scheme "

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "import/Defaults.h"
 #include "import/Text.h"
 
 using namespace torsor;
@@ -34,14 +35,37 @@ int64_t ModelBuilder::readLayers() {
       .value_or(0);
 }
 
+int64_t ModelBuilder::defaultLayers() {
+  const FamilyDefaults *family = findDefaults(model.type);
+  return family && family->layers && !messages.hasErrors()
+             ? takeDefault("num_hidden_layers", family->layers)
+             : 0;
+}
+
+int64_t ModelBuilder::takeDefault(std::string_view key, int64_t value) {
+  if (!config.has(key))
+    messages.warning(fmt::format("the config has no '{}'; this family's own "
+                                 "default, {}, is taken",
+                                 config.getPath(key), value));
+  return value;
+}
+
 int64_t ModelBuilder::readHead(int64_t heads) {
   int64_t width = readWidth();
   auto given = config.readInt(
       {"head_dim", "kv_channels", "attention_head_size", "d_head"}, 1, maxHead);
   if (given)
     return *given;
-  if (config.has("head_dim"))
-    return 2; // reported
+  if (messages.hasErrors())
+    return 2; // the width may follow from what is wrong
+  if (const FamilyDefaults *family = findDefaults(model.type)) {
+    if (family->head && !config.mentions("head_dim"))
+      return takeDefault("head_dim", family->head);
+    if (!width)
+      width = takeDefault("hidden_size", family->width);
+    if (!heads)
+      heads = takeDefault("num_attention_heads", family->heads);
+  }
   if (!width || !heads) {
     config.reportMissing("head_dim",
                          "the width of a head follows neither from "

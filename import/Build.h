@@ -21,6 +21,8 @@ public:
   const ImportOptions &options;
   ImportedModel &model;
   RopeReader rope;
+  /// An error has ended the reading before all keys were looked at.
+  bool stopped = false;
 
   /// Query heads; 0 if the config does not say.
   int64_t readHeads();
@@ -30,6 +32,9 @@ public:
   int64_t readWidth();
   /// Layers; 0 if the config does not say, and nothing needs it.
   int64_t readLayers();
+  /// Layers of the family's own, for a config that says nothing of them; 0 if
+  /// any number will do.
+  int64_t defaultLayers();
   /// `layer_types`, checked against the number of layers; empty if absent.
   std::vector<std::string> readLayerTypes(int64_t &layers);
 
@@ -43,6 +48,9 @@ public:
                  std::string_view key) const;
   void setAlibi(ImportedScheme &scheme, const std::string &slope,
                 bool scaled) const;
+
+  /// Says that the config leaves `key` to its family.
+  int64_t takeDefault(std::string_view key, int64_t value);
 
   /// Adds the scheme, or finds its equal; returns its index.
   size_t add(ImportedScheme scheme);

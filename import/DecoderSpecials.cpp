@@ -99,6 +99,11 @@ void DecoderReader::adjustRequest(RopeRequest &request, size_t layer) {
   }
   if (is("chatglm")) {
     double ratio = config.readReal({"rope_ratio"}, 0, true).value_or(1);
+    if (!config.readFlag({"original_rope"}).value_or(true))
+      messages.error(fmt::format("{}: only the original form is known, which "
+                                 "turns half of each head in pairs of "
+                                 "neighbours",
+                                 config.quote("original_rope")));
     request.fixedBase = 10'000 * ratio;
     request.fixedOrigin =
         fmt::format("10000 times rope_ratio {}", writeReal(ratio));
@@ -111,9 +116,11 @@ void DecoderReader::adjustRequest(RopeRequest &request, size_t layer) {
       request.fixedOrigin =
           fmt::format("rope_theta {} of a list", writeReal(*request.fixedBase));
     } else {
-      messages.error(fmt::format("'rope_theta' is a list, so it needs {} "
-                                 "entries above 1, one for each layer",
-                                 kinds.size()));
+      request.fixedBase = 10'000; // what is wrong is said here
+      if (list)
+        messages.error(fmt::format("'rope_theta' is a list, so it needs {} "
+                                   "entries above 1, one for each layer",
+                                   kinds.size()));
     }
   }
   if (auto list = config.readReals({"partial_rotary_factors"})) {
@@ -183,7 +190,7 @@ void DecoderReader::adjustScheme(ImportedScheme &scheme, size_t layer) {
       if (trained)
         setQueryGain(scheme, {*beta, *trained, 0},
                      "llama_4_scaling_beta; steps at the trained length");
-      else
+      else if (!messages.hasErrors())
         config.reportMissing("original_max_position_embeddings",
                              "'llama_4_scaling_beta' steps at this length");
     }

@@ -50,7 +50,7 @@ const std::vector<DecoderFamily> &torsor::getDecoderFamilies() {
       {.type = "glm4v_text", .layout = adjacent, .fraction = 0.5},
       {.type = "minimax_m2", .base = 5e6, .normed = true},
       // A window in all layers, or in those that the config names.
-      {.type = "mistral", .windows = WindowRule::All},
+      {.type = "mistral", .windows = WindowRule::All, .window = 4096},
       {.type = "mixtral", .base = 1e6, .windows = WindowRule::All},
       {.type = "starcoder2", .windows = WindowRule::All},
       {.type = "phi3", .windows = WindowRule::All},

@@ -43,6 +43,8 @@ void DecoderReader::readSizes() {
   globalHead = config.readInt({"global_head_dim"}, 1, 1024).value_or(head);
   layers = builder.readLayers();
   types = builder.readLayerTypes(layers);
+  if (!layers)
+    layers = builder.defaultLayers();
   builder.model.longest =
       config.readInt({"max_position_embeddings", "n_positions", "seq_length"})
           .value_or(0);
@@ -105,6 +107,8 @@ void DecoderReader::readWindows() {
   bool mentioned = config.mentions("sliding_window") ||
                    config.mentions("sliding_window_size");
   window = given ? *given : mentioned ? 0 : family.window;
+  if (!mentioned && family.window)
+    builder.takeDefault("sliding_window", family.window);
   period = family.period;
   if (family.windows == WindowRule::Qwen) {
     bool used = config.readFlag({"use_sliding_window"}).value_or(false);
@@ -323,8 +327,10 @@ void DecoderReader::run() {
   readSizes();
   prepare();
   readKinds();
-  if (messages.hasErrors())
+  if (messages.hasErrors()) {
+    builder.stopped = true;
     return;
+  }
   std::vector<std::vector<size_t>> stack;
   for (size_t n = 0; n < kinds.size(); ++n) {
     if (kinds[n] == LayerKind::None)
@@ -332,8 +338,6 @@ void DecoderReader::run() {
     size_t index = builder.add(kinds[n] == LayerKind::Linear ? makeLinear()
                                                              : makeScheme(n));
     stack.push_back({index});
-    if (messages.hasErrors())
-      return;
   }
   if (stack.size() != kinds.size())
     messages.note("layers without attention are not in the stack: its layers "

@@ -77,10 +77,16 @@ static void readRotaryEncoder(ModelBuilder &builder) {
   scheme.mask = scheme.causal ? MaskKind::Causal : MaskKind::All;
   RopeRequest request;
   request.lanes = head;
-  request.layout = former ? PairLayout::Adjacent : PairLayout::Split;
+  bool adjacent =
+      former || config.readFlag({"rotary_emb_interleaved"}).value_or(false);
+  request.layout = adjacent ? PairLayout::Adjacent : PairLayout::Split;
   scheme.rotation = builder.rope.resolve(request);
-  if (!scheme.rotation)
+  if (!scheme.rotation) {
+    if (!builder.messages.hasErrors())
+      builder.messages.error("no lane turns, but this family is read with "
+                             "rotary positions alone");
     return;
+  }
   scheme.after = head - scheme.rotation->width;
   builder.addUniform(std::move(scheme), builder.readLayers());
 }

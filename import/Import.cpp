@@ -3,12 +3,13 @@
 #include "import/Import.h"
 
 #include <algorithm>
-#include <array>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "import/Build.h"
+#include "import/Defaults.h"
 #include "import/Text.h"
+#include "import/Unread.h"
 
 using namespace torsor;
 
@@ -16,66 +17,6 @@ bool ImportResult::hasErrors() const {
   return std::any_of(messages.begin(), messages.end(),
                      [](const ImportMessage &message) {
                        return message.level == ImportMessage::Error;
-                     });
-}
-
-/// A key with one of these in its name speaks of positions, unless it is one
-/// of the names below.
-static constexpr std::array<std::string_view, 28> positionalWords = {
-    "rope",
-    "rotary",
-    "position",
-    "alibi",
-    "sliding",
-    "window",
-    "layer_types",
-    "softcap",
-    "sink",
-    "mscale",
-    "yarn",
-    "ntk",
-    "xpos",
-    "relative_att",
-    "attn_scale",
-    "attention_scale",
-    "attention_multiplier",
-    "query_pre_attn",
-    "temperature_tuning",
-    "floor_scale",
-    "attention_chunk",
-    "head_dim",
-    "swa_",
-    "attention_type",
-    "attn_type",
-    "clamp_len",
-    "scale_attn",
-    "local_attention"};
-static constexpr std::array<std::string_view, 18> harmless = {
-    "max_position_embeddings",
-    "final_logit_softcapping",
-    "mlp_layer_types",
-    "position_embedding_size",
-    "max_window_layers",
-    "mamba_head_dim",
-    "mamba_d_head",
-    "sliding_window_size_mlp",
-    "pooler_hidden_size",
-    "sink_token_id",
-    "ssm_head_dim",
-    "use_bidirectional_attention",
-    "position_ids",
-    "original_max_position_embeddings",
-    "vision_head_dim",
-    "linear_attention_head_dim",
-    "image_position_id",
-    "num_position_embeddings_vision"};
-
-static bool isPositional(std::string_view key) {
-  if (std::find(harmless.begin(), harmless.end(), key) != harmless.end())
-    return false;
-  return std::any_of(positionalWords.begin(), positionalWords.end(),
-                     [key](std::string_view word) {
-                       return key.find(word) != std::string_view::npos;
                      });
 }
 
@@ -134,41 +75,32 @@ static void reportUnknown(Reader &config, const std::string &type,
       fmt::join(listFamilies(), " ")));
 }
 
-/// Every key that nothing has read: an error if it speaks of positions.
-static void checkRest(Reader &config, const ImportOptions &options,
-                      ImportedModel &model, ImportMessages &messages) {
-  for (const auto &entry : config.getObject().items()) {
-    const std::string &key = entry.key();
-    if (config.wasRead(key))
-      continue;
-    bool asked = std::find(options.ignore.begin(), options.ignore.end(), key) !=
-                 options.ignore.end();
-    bool off = entry.value().is_null() || entry.value() == false;
-    if (!asked && !off && isPositional(key))
-      messages.error(fmt::format(
-          "{}: this key speaks of positions, but the family '{}' does not read "
-          "it; remove it, or pass over it with --ignore {}",
-          config.quote(key), model.type, key));
-    else
-      model.ignored.push_back(config.getPath(key));
+/// Key heads share query heads evenly, in layers of either kind.
+static void checkGroups(Reader &config, const std::string &type,
+                        ImportMessages &messages) {
+  const FamilyDefaults *family = findDefaults(type);
+  const std::string prefixes[] = {"", "swa_"};
+  for (const std::string &prefix : prefixes) {
+    std::string query = prefix + "num_attention_heads",
+                key = prefix + "num_key_value_heads";
+    auto heads = config.readInt({query}, 1, 1 << 16);
+    auto groups = config.readInt({key}, 1, 1 << 16);
+    if (prefix.empty() && family && groups && !config.has(query))
+      heads = family->heads;
+    if (heads && groups && *heads % *groups)
+      messages.error(fmt::format("{} query heads cannot share {} key heads "
+                                 "evenly: change '{}' or '{}'",
+                                 *heads, *groups, query, key));
   }
 }
 
-static void checkGroups(Reader &config, ImportMessages &messages) {
-  auto heads = config.readInt({"num_attention_heads"}, 1, 1 << 16);
-  auto groups = config.readInt({"num_key_value_heads"}, 1, 1 << 16);
-  if (heads && groups && *heads % *groups)
-    messages.error(fmt::format("{} query heads cannot share {} key heads "
-                               "evenly: change 'num_attention_heads' or "
-                               "'num_key_value_heads'",
-                               *heads, *groups));
-}
-
-/// The text model inside a config of several parts.
-static const Json *findText(const Json &root, std::string &path) {
+/// The text model inside a config of several parts, and what lies around it.
+static const Json *findText(const Json &root, std::string &path,
+                            std::vector<OuterBlock> &outer) {
   const Json *at = &root;
   for (int depth = 0; depth < 3; ++depth) {
     const Json *inner = nullptr;
+    std::string before = path;
     for (const char *name : {"text_config", "thinker_config", "llm_config",
                              "language_config", "text_model_config"})
       if (!inner && at->contains(name) && (*at)[name].is_object()) {
@@ -177,6 +109,7 @@ static const Json *findText(const Json &root, std::string &path) {
       }
     if (!inner)
       break;
+    outer.push_back({at, before});
     at = inner;
   }
   return at;
@@ -215,10 +148,12 @@ static void readModel(Reader &config, const Json &root,
     messages.error(fmt::format("--absorbed: the family '{}' has no latent "
                                "keys; those that have are {}",
                                family, fmt::join(latent, " ")));
+  checkGroups(config, family, messages);
+  if (builder.stopped)
+    return; // what is unread may be so for this reason alone
   if (config.wasRead("rope_parameters"))
-    builder.rope.finish();
-  checkGroups(config, messages);
-  checkRest(config, options, model, messages);
+    builder.rope.finish(options.ignore);
+  checkUnread(config, options, model);
 }
 
 ImportResult torsor::importConfig(std::string_view json,
@@ -233,9 +168,11 @@ ImportResult torsor::importConfig(std::string_view json,
     messages.error("a config is a JSON object, but this is " + quoteJson(root));
   } else {
     std::string path;
-    const Json *text = findText(root, path);
+    std::vector<OuterBlock> outer;
+    const Json *text = findText(root, path, outer);
     Reader config(*text, path, messages);
     readModel(config, root, options, result.model, messages);
+    checkOuter(outer, config, options);
     if (text != &root)
       messages.note(fmt::format("the text model is read from '{}'; positions "
                                 "of the other parts are not imported",

@@ -6,6 +6,7 @@
 
 #include "import/Build.h"
 #include "import/Text.h"
+#include "import/Unread.h"
 
 using namespace torsor;
 
@@ -194,21 +195,28 @@ ImportedScheme LatentReader::makeKimiDelta(Reader &linear) {
 }
 
 void LatentReader::readKimi() {
+  builder.stopped = true; // until the lists are read
   const Json *entry = config.find("linear_attn_config");
   ImportMessages &messages = builder.messages;
-  if (!entry || !entry->is_object()) {
-    config.reportMissing("linear_attn_config",
-                         "it lists the full and the linear layers");
-    return;
-  }
+  if (!entry)
+    return config.reportMissing("linear_attn_config",
+                                "it lists the full and the linear layers");
+  if (!entry->is_object())
+    return messages.error(
+        fmt::format("{} must be an object that lists the full and the linear "
+                    "layers",
+                    config.quote("linear_attn_config")));
   Reader linear(*entry, "linear_attn_config", messages);
   auto full = linear.readInts({"full_attn_layers"}, 1);
   auto kda = linear.readInts({"kda_layers"}, 1);
   if (!layers || !full) {
+    if (messages.hasErrors())
+      return;
     messages.error("a config of this family needs 'num_hidden_layers' and "
                    "'linear_attn_config.full_attn_layers'");
     return;
   }
+  builder.stopped = false;
   size_t latent = builder.add(makeScheme());
   size_t delta = builder.add(makeKimiDelta(linear));
   std::vector<std::vector<size_t>> stack(static_cast<size_t>(layers), {delta});
@@ -224,6 +232,9 @@ void LatentReader::readKimi() {
         "{} and {} together name {} layers, but there are {}",
         linear.quote("full_attn_layers"), linear.quote("kda_layers"),
         full->size() + kda->size(), layers));
+  linear.skip({"head_dim", "gate_lower_bound"});
+  if (!messages.hasErrors())
+    checkUnread(linear, builder.options, builder.model);
   messages.note("the lists of layers count from 1; the stack counts from 0");
   builder.addStack(builder.stackName(), std::move(stack));
 }

@@ -53,6 +53,8 @@ struct Rotation {
   /// Where the numbers come from.
   std::string origin;
 
+  /// Llama 3's rule with equal bounds: a step in place of the ramp.
+  bool stepped() const { return rule == RopeRule::Llama3 && low == high; }
   int64_t turningLanes() const {
     return rule == RopeRule::Proportional ? 2 * pairs : width;
   }

@@ -78,11 +78,13 @@ std::string_view Reader::choose(KeyNames names) {
 }
 
 void Reader::reportType(std::string_view name, std::string_view wanted) {
-  messages->error(fmt::format("{} must be {}", quote(name), wanted));
+  if (reported.emplace(name).second)
+    messages->error(fmt::format("{} must be {}", quote(name), wanted));
 }
 
 void Reader::reportMissing(std::string_view name, std::string_view why) {
-  messages->error(fmt::format("'{}' is missing: {}", getPath(name), why));
+  if (reported.emplace(name).second)
+    messages->error(fmt::format("'{}' is missing: {}", getPath(name), why));
 }
 
 std::optional<int64_t> Reader::readInt(KeyNames names, int64_t low,

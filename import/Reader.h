@@ -81,12 +81,17 @@ public:
   bool wasRead(const std::string &name) const { return read.count(name) != 0; }
   /// A key that is needed and is not there.
   void reportMissing(std::string_view name, std::string_view why);
+  /// Has an error of this key's type or absence been reported? Of each key,
+  /// only the first is: the others would follow from it.
+  bool wasReported(std::string_view name) const {
+    return reported.count(name) != 0;
+  }
 
 private:
   const Json &object;
   std::string path;
   ImportMessages *messages;
-  std::set<std::string, std::less<>> read;
+  std::set<std::string, std::less<>> read, reported;
 
   /// The first spelling that has a value; "" if none.
   std::string_view choose(KeyNames names);

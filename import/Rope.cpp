@@ -11,6 +11,12 @@
 
 using namespace torsor;
 
+static constexpr KeyNames baseKeys = {"rope_theta", "rotary_emb_base",
+                                      "rotary_base", "rope_base"};
+static constexpr KeyNames fractionKeys = {"partial_rotary_factor", "rotary_pct",
+                                          "rope_pct", "rotary_percentage",
+                                          "rotary_emb_fraction"};
+
 RopeReader::RopeReader(Reader &config) : config(config) {
   bool fresh = config.has("rope_parameters"), old = config.has("rope_scaling");
   const Json &object = config.getObject();
@@ -63,7 +69,10 @@ void RopeReader::open(std::string_view name) {
 
 Reader *RopeReader::choose(const std::string &layerType) {
   auto at = blocks.find(nested ? layerType : "");
-  return at == blocks.end() ? nullptr : &at->second;
+  if (at == blocks.end())
+    return nullptr;
+  chosen.insert(at->first);
+  return &at->second;
 }
 
 std::string RopeReader::readRule(Reader *block) {
@@ -80,6 +89,7 @@ std::string RopeReader::readRule(Reader *block) {
     block->getMessages().error(fmt::format(
         "{} says how much, but no 'rope_type' says which rule; write one of {}",
         block->quote("factor"), listRopeRules()));
+  broken |= !old && !fresh && block->has("factor");
   if (findRopeRule(name))
     return name;
   block->getMessages().error(
@@ -97,8 +107,7 @@ double RopeReader::readBase(const RopeRequest &request, Reader *block) {
       block->skip({"rope_theta"});
     return *request.fixedBase;
   }
-  std::optional<double> outer = config.readReal(
-      {"rope_theta", "rotary_emb_base", "rotary_base", "rope_base"}, 1, true);
+  std::optional<double> outer = config.readReal(baseKeys, 1, true);
   std::optional<double> inner =
       block ? block->readReal({"rope_theta"}, 1, true) : std::nullopt;
   if (inner && outer && *inner != *outer && !nested)
@@ -109,7 +118,9 @@ double RopeReader::readBase(const RopeRequest &request, Reader *block) {
     return *inner;
   if (outer)
     return *outer;
-  bool wrong = config.has("rope_theta") || (block && block->has("rope_theta"));
+  bool wrong = block && block->has("rope_theta");
+  for (std::string_view name : baseKeys)
+    wrong |= config.has(name);
   if (request.base > 0) {
     if (!wrong)
       messages.warning(fmt::format(
@@ -159,9 +170,7 @@ bool RopeReader::readWidth(const RopeRequest &request, Reader *block,
   if (block)
     inner = block->readReal({"partial_rotary_factor"}, 0);
   if (!request.fixedFraction)
-    outer = config.readReal({"partial_rotary_factor", "rotary_pct", "rope_pct",
-                             "rotary_percentage"},
-                            0);
+    outer = config.readReal(fractionKeys, 0);
   if (request.fixedFraction)
     inner.reset();
   if (inner && outer && *inner != *outer)
@@ -177,8 +186,9 @@ bool RopeReader::readWidth(const RopeRequest &request, Reader *block,
                                           : request.fraction;
   Reader &source = inner ? *block : config;
   std::string_view key = "partial_rotary_factor";
-  if (!inner && !outer && config.has("rotary_pct"))
-    key = "rotary_pct";
+  for (std::string_view name : fractionKeys)
+    if (!inner && config.has(name) && !config.has(key))
+      key = name;
   if (fraction > 1) {
     messages.error(fmt::format("{} must be at most 1: it is the part of the {} "
                                "lanes that rotates",
@@ -210,11 +220,17 @@ bool RopeReader::readWidth(const RopeRequest &request, Reader *block,
 
 std::optional<Rotation> RopeReader::resolve(const RopeRequest &request) {
   config.skip({"rope_parameters", "rope_scaling"});
-  if (broken)
+  if (broken) { // the keys beside the block are not to blame
+    config.skip(baseKeys);
+    config.skip(fractionKeys);
+    config.skip({"rotary_dim", "original_max_position_embeddings"});
     return std::nullopt;
+  }
   ImportMessages &messages = config.getMessages();
   Reader *block = choose(request.layerType);
   if (nested && !block) {
+    config.skip(baseKeys);
+    config.skip(fractionKeys);
     messages.error(fmt::format(
         "'rope_parameters' has a block for each layer type, but none for "
         "'{}'; add one",
@@ -263,10 +279,29 @@ std::optional<int64_t> RopeReader::readTrained(const std::string &layerType) {
   return inner ? inner : outer;
 }
 
-void RopeReader::finish() {
+/// A block for layers that there are not: a slip, or left from elsewhere.
+void RopeReader::reportUnused(const std::string &type, const Reader &block) {
+  ImportMessages &messages = config.getMessages();
+  std::string text =
+      fmt::format("'{}' = {}: no layer is of the type '{}'", block.getPath(),
+                  quoteJson(block.getObject()), type);
+  bool known = type == "full_attention" || type == "sliding_attention" ||
+               type == "chunked_attention" || type == "linear_attention";
+  if (known)
+    messages.warning(text + "; the block changes nothing");
+  else
+    messages.error(text + "; remove the block, or name a type of layer");
+}
+
+void RopeReader::finish(const std::vector<std::string> &ignore) {
   if (broken)
     return;
   for (auto &[type, block] : blocks) {
+    if (nested && !chosen.count(type)) {
+      if (std::find(ignore.begin(), ignore.end(), type) == ignore.end())
+        reportUnused(type, block);
+      continue;
+    }
     auto at = ruleOf.find(block.getPath());
     const RopeRuleInfo *rule =
         findRopeRule(at == ruleOf.end() || at->second.empty() ? readRule(&block)
@@ -274,7 +309,8 @@ void RopeReader::finish() {
     for (const auto &entry : block.getObject().items()) {
       const std::string &key = entry.key();
       if (entry.value().is_null() || block.wasRead(key) ||
-          (rule && readsKey(*rule, key)))
+          (rule && readsKey(*rule, key)) ||
+          std::find(ignore.begin(), ignore.end(), key) != ignore.end())
         continue;
       if (!isRopeKey(key) && looksLikeRopeKey(key))
         block.getMessages().error(fmt::format(

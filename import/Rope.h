@@ -41,18 +41,21 @@ public:
                                   std::string_view name);
   /// The original length: of the block, or beside it.
   std::optional<int64_t> readTrained(const std::string &layerType);
-  /// Reports keys of the blocks that nothing reads.
-  void finish();
+  /// Reports blocks and keys of blocks that nothing reads.
+  void finish(const std::vector<std::string> &ignore);
 
 private:
   Reader &config;
   /// By layer type, or "" for the only one.
   std::map<std::string, Reader> blocks;
+  /// Types of blocks that some layer has asked for.
+  std::set<std::string> chosen;
   bool nested = false, broken = false;
   std::map<std::string, std::string> ruleOf;
 
   void open(std::string_view name);
   Reader *choose(const std::string &layerType);
+  void reportUnused(const std::string &type, const Reader &block);
   std::string readRule(Reader *block);
   double readBase(const RopeRequest &request, Reader *block);
   bool readWidth(const RopeRequest &request, Reader *block, Rotation &rotation);

@@ -117,14 +117,11 @@ void RopeReader::readLongRope(Reader &block, Rotation &rotation) {
   auto read = [&](const char *name, std::vector<double> &list) {
     list = block.readReals({name}).value_or(std::vector<double>());
     size_t pairs = static_cast<size_t>(rotation.width / 2);
-    if (!list.empty() && list.size() != pairs)
+    if (list.size() != pairs && !block.wasReported(name))
       messages.error(fmt::format(
           "'{}' has {} entries, but expected {}: one for each pair of the {} "
           "rotated lanes",
           block.getPath(name), list.size(), pairs, rotation.width));
-    else if (list.empty() && block.has(name))
-      messages.error(fmt::format("{} must have {} entries above 0",
-                                 block.quote(name), pairs));
   };
   read("short_factor", rotation.shortFactor);
   read("long_factor", rotation.longFactor);
@@ -230,8 +227,9 @@ void RopeReader::readRescaling(const RopeRequest &request, Reader &block,
     readLength(block, rotation, false);
     rotation.low = block.readReal({"low_freq_factor"}, 0, true).value_or(1);
     rotation.high = block.readReal({"high_freq_factor"}, 0, true).value_or(4);
-    if (rotation.high <= rotation.low)
-      messages.error(fmt::format("{} must lie above {}",
+    if (rotation.high < rotation.low && !block.wasReported("low_freq_factor") &&
+        !block.wasReported("high_freq_factor"))
+      messages.error(fmt::format("{} must not lie below {}",
                                  block.quote("high_freq_factor"),
                                  block.quote("low_freq_factor")));
     compareImplied(block, rotation);

@@ -34,6 +34,10 @@ static void byParts(std::vector<double> &f, const Rotation &rotation) {
   for (double &w : f) {
     double turns =
         static_cast<double>(rotation.trained) * w / (2 * std::numbers::pi);
+    if (rotation.stepped()) {
+      w = turns < rotation.low ? w / rotation.factor : w;
+      continue;
+    }
     double weight = std::clamp(
         (turns - rotation.low) / (rotation.high - rotation.low), 0.0, 1.0);
     w = blend(weight, w / rotation.factor, w);

@@ -50,7 +50,7 @@ static std::string writeSpectrum(const Rotation &r) {
 }
 
 static bool needsList(const Rotation &r) {
-  return !r.sections.empty() || r.rule == RopeRule::LongRope;
+  return !r.sections.empty() || r.rule == RopeRule::LongRope || r.stepped();
 }
 
 /// Lets that the action needs.
@@ -74,6 +74,15 @@ static std::vector<ClauseText> writeLets(const Rotation &r) {
                     fmt::format("w = if N > {} then long_list else short_list",
                                 writeInt(r.trained)),
                     ""});
+  } else if (r.stepped()) {
+    lets.push_back({"let", "f = " + plain, ""});
+    lets.push_back(
+        {"let",
+         fmt::format("w = [for p < {}: if {} * f[p] / (2 * pi) < {} then f[p] "
+                     "/ {} else f[p]]",
+                     r.width / 2, writeInt(r.trained), writeReal(r.low),
+                     writeReal(r.factor)),
+         "rope_type llama3: low_freq_factor and high_freq_factor are equal"});
   } else {
     lets.push_back({"let", "f = " + writeSpectrum(r), ""});
   }
@@ -84,7 +93,7 @@ static std::string writeTurns(const Rotation &r) {
   if (r.sections.empty()) {
     if (r.rule == RopeRule::Default)
       return fmt::format("rope({}, base = {})", r.width, writeReal(r.base));
-    return fmt::format("rotation({})", writeSpectrum(r));
+    return fmt::format("rotation({})", r.stepped() ? "w" : writeSpectrum(r));
   }
   const std::vector<int64_t> &n = r.sections;
   std::string axis =
@@ -95,7 +104,8 @@ static std::string writeTurns(const Rotation &r) {
           : fmt::format("if p < {} then time else if p < {} then row else col",
                         n[0], n[0] + n[1]);
   return fmt::format("sum p < {}: turn({}[p]) at ({})", r.width / 2,
-                     r.rule == RopeRule::LongRope ? "w" : "f", axis);
+                     r.rule == RopeRule::LongRope || r.stepped() ? "w" : "f",
+                     axis);
 }
 
 static std::string writeAction(const ImportedScheme &scheme) {

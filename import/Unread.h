@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Keys of a config that nothing has read, and what they may have meant.
+#ifndef TORSOR_IMPORT_UNREAD_H
+#define TORSOR_IMPORT_UNREAD_H
+
+#include "import/Import.h"
+
+namespace torsor {
+
+/// One object on the way from a config's root to its text model.
+struct OuterBlock {
+  const Json *object;
+  std::string path;
+};
+
+/// Every key that nothing has read, in nested blocks, too: an error if it
+/// speaks of positions; else the model lists it as passed over.
+void checkUnread(const Reader &config, const ImportOptions &options,
+                 ImportedModel &model);
+/// Positional keys that stand beside the text model in place of in it: an
+/// error if they contradict it.
+void checkOuter(const std::vector<OuterBlock> &outer, const Reader &text,
+                const ImportOptions &options);
+
+} // namespace torsor
+
+#endif // TORSOR_IMPORT_UNREAD_H
