@@ -74,10 +74,16 @@ void Sema::warnGrowing(SchemeState &state) {
   const Scheme &scheme = state.scheme;
   if (!scheme.bias || !readsOnlyThePair(scheme.bias))
     return;
-  // Head 0 of 8 at token 4000 looks 10 tokens back, then 3990.
-  ProbePoint near{.query = 4000, .key = 3990}, far{.query = 4000, .key = 10};
-  double here = probe(scheme.bias, near), there = probe(scheme.bias, far);
-  if (there > here + 1e-9)
+  // Head 0 of 8 looks back from token 4000, from 10 tokens on ever farther.
+  // What swings grows somewhere, too, but not all the way.
+  double last = probe(scheme.bias, {.query = 4000, .key = 3990}), first = last;
+  for (int64_t back = 11; back < 4000; back += 1 + back / 8) {
+    double next = probe(scheme.bias, {.query = 4000, .key = 4000 - back});
+    if (!(next >= last - 1e-9))
+      return;
+    last = next;
+  }
+  if (last > first + 1e-9)
     warn(scheme.biasRange, "growing",
          "this bias favours distant keys: it grows with the distance");
 }

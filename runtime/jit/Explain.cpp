@@ -193,6 +193,12 @@ static std::string describeMask(const SchemeFacts &facts) {
 }
 
 static std::string describePhases(const SchemeFacts &facts) {
+  if (!facts.f32Reference && facts.turnsByReals())
+    return fmt::format(
+        "  phases of a clock of reals count every bit of time "
+        "and frequency: at any time\n  a phase is off by at most "
+        "{:.2g} radians\n",
+        *facts.phaseError);
   if (!facts.f32Reference)
     return fmt::format("  phases are 64-bit fractions of a turn: equal "
                        "differences give equal bits,\n  and at position {:.0f} "
@@ -214,10 +220,15 @@ static std::string describePhases(const SchemeFacts &facts) {
 
 std::string torsor::describeLegality(const SchemeFacts &facts) {
   std::string text = "Legality:\n";
-  text += facts.isRelative()
-              ? "  relative: the action enters the score only through "
-                "differences of times\n"
-              : "  not relative: a block has explicit times\n";
+  text +=
+      facts.isRelative()
+          ? "  relative: the action enters the score only through "
+            "differences of times\n"
+      : llvm::any_of(facts.blocks,
+                     [](const BlockFacts &block) { return block.unevenGains; })
+          ? "  not relative: gains behind the action differ within a "
+            "block\n"
+          : "  not relative: a block has explicit times\n";
   text += facts.isIsometric() ? "  isometric: it preserves lengths, so scores "
                                 "stay bounded by |q| |k|\n"
                               : "  not isometric: it changes lengths\n";

@@ -7,6 +7,8 @@
 #include "passes/FormKernels.h"
 #include "passes/VariesBy.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
@@ -28,6 +30,12 @@ bool SchemeFacts::isIsometric() const {
 bool SchemeFacts::isRelative() const {
   return llvm::all_of(blocks,
                       [](const BlockFacts &block) { return block.relative; });
+}
+
+bool SchemeFacts::turnsByReals() const {
+  return llvm::any_of(blocks, [](const BlockFacts &block) {
+    return block.isTurn() && block.isReal;
+  });
 }
 
 bool SchemeFacts::isBounded() const {
@@ -104,7 +112,69 @@ TermFacts Gatherer::readTerm(mlir::Value value) {
   return term;
 }
 
-/// Times of the same clock at the query and at the key; `clock` is its name.
+namespace {
+/// slope * (the time of a token) + offset; the clock is null where the slope
+/// is 0.
+struct LinearTime {
+  mlir::Value clock;
+  int64_t member = 0;
+  double slope = 0, offset = 0;
+
+  bool operator==(const LinearTime &) const = default;
+};
+} // namespace
+
+/// A time that is linear in a clock; a few operations deep.
+static std::optional<LinearTime> readLinear(mlir::Value value, int depth = 8) {
+  if (std::optional<double> constant = constantReal(value))
+    return LinearTime{.offset = *constant};
+  mlir::Operation *op = value ? value.getDefiningOp() : nullptr;
+  if (!op || !depth)
+    return std::nullopt;
+  if (auto time = llvm::dyn_cast<TimeOp>(op))
+    return LinearTime{time.getClock(), int64_t(time.getMember().value_or(0)), 1,
+                      0};
+  auto operand = [&](unsigned n) {
+    return readLinear(op->getOperand(n), depth - 1);
+  };
+  if (llvm::isa<mlir::arith::SIToFPOp>(op))
+    return operand(0);
+  bool isSum = llvm::isa<mlir::arith::AddIOp, mlir::arith::AddFOp>(op);
+  bool isDifference = llvm::isa<mlir::arith::SubIOp, mlir::arith::SubFOp>(op);
+  bool isProduct = llvm::isa<mlir::arith::MulIOp, mlir::arith::MulFOp>(op);
+  if (!isSum && !isDifference && !isProduct)
+    return std::nullopt;
+  auto a = operand(0), b = operand(1);
+  if (!a || !b || (a->slope != 0 && b->slope != 0))
+    return std::nullopt;
+  LinearTime result = a->slope != 0 ? *a : *b;
+  if (isProduct) {
+    double factor = a->slope != 0 ? b->offset : a->offset;
+    result.slope *= factor, result.offset *= factor;
+    return result;
+  }
+  result.slope = isSum ? a->slope + b->slope : a->slope - b->slope;
+  result.offset = isSum ? a->offset + b->offset : a->offset - b->offset;
+  return result;
+}
+
+/// Gains behind the action keep the law only if they are equal on the lanes of
+/// a block.
+static bool hasUnevenGains(const ActionUnit &unit) {
+  for (const auto *gains : {&unit.gainQ, &unit.gainK}) {
+    std::optional<double> first;
+    for (auto [vector, index] : *gains) {
+      std::optional<double> gain = constantReal(vector, index);
+      if (!gain || (first && *first != *gain))
+        return gains->size() > 1;
+      first = gain;
+    }
+  }
+  return false;
+}
+
+/// Whether the block depends on the difference of two times of one clock alone;
+/// `clock` is its name.
 bool Gatherer::isRelative(const ActionUnit &unit, std::string &clock) const {
   if (!unit.timeQ && !unit.timeK)
     return true;
@@ -113,8 +183,11 @@ bool Gatherer::isRelative(const ActionUnit &unit, std::string &clock) const {
   };
   TimeOp q = read(unit.timeQ), k = read(unit.timeK);
   clock = "explicit times";
-  if (!q || !k || q.getClock() != k.getClock() ||
-      q.getMember() != k.getMember())
+  if (!q || !k) {
+    auto atQuery = readLinear(unit.timeQ), atKey = readLinear(unit.timeK);
+    return atQuery && atKey && *atQuery == *atKey;
+  }
+  if (q.getClock() != k.getClock() || q.getMember() != k.getMember())
     return false;
   auto given = q.getClock().getDefiningOp<ClockOp>();
   clock = given ? given.getName().str() : "a running sum";
@@ -144,7 +217,10 @@ void Gatherer::addUnit(const ActionUnit &unit,
                        std::vector<BlockFacts> &blocks) {
   BlockFacts block;
   block.kind = unit.block->getName().stripDialect().str();
-  block.relative = isRelative(unit, block.clock);
+  block.unevenGains = !llvm::isa<ZeroOp>(unit.block) && hasUnevenGains(unit);
+  block.relative = isRelative(unit, block.clock) && !block.unevenGains;
+  auto isReal = [](mlir::Value time) { return time && time.getType().isF64(); };
+  block.isReal = isReal(unit.timeQ) || isReal(unit.timeK);
   block.gainQ = multiply(unit, true);
   block.gainK = multiply(unit, false);
   if (auto generator = llvm::dyn_cast<Generator>(unit.block)) {
@@ -287,7 +363,11 @@ SchemeFacts torsor::gatherFacts(SchemeOp scheme, InterfaceOp interface,
   }
   facts.f32Reference = f32Reference;
   if (facts.hasTurns()) {
-    facts.phaseError = getPhaseError(facts.longest);
+    facts.phaseError = facts.turnsByReals()
+                           // what is cut off of a frequency, and of the phase
+                           ? 2 * std::numbers::pi *
+                                 (std::ldexp(1.0, -32) + std::ldexp(1.0, -33))
+                           : getPhaseError(facts.longest);
     if (f32Reference)
       boundRoundedPhases(facts);
   }

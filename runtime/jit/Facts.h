@@ -24,6 +24,9 @@ struct BlockFacts {
   /// What they vary by otherwise: "{loaded, head}".
   std::string varies;
   std::string clock = "pos";
+  /// The clock counts reals; gains behind the action differ, or may differ,
+  /// within a pair, and then do not commute with it.
+  bool isReal = false, unevenGains = false;
   /// Constant gains on the acted lanes; absent where they are not constant.
   std::optional<double> gainQ = 1, gainK = 1;
   bool skew = true, boundedOnPast = true, boundedOnFuture = true;
@@ -121,6 +124,8 @@ struct SchemeFacts {
   bool isIsometric() const;
   bool isRelative() const;
   bool isBounded() const;
+  /// A turn by a clock that counts reals.
+  bool turnsByReals() const;
 };
 
 /// Gathers the facts of a scheme; `interface` null: it has no kernels (yet).

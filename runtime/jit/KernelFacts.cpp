@@ -12,7 +12,10 @@
 
 using namespace torsor;
 
+/// As the language names it.
 static std::string printType(mlir::Type type) {
+  if (type.isInteger(1))
+    return "bool";
   std::string text;
   llvm::raw_string_ostream(text) << type;
   return text;

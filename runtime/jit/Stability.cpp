@@ -52,34 +52,22 @@ void Decider::fail(const char *axiom, std::string reason) {
   out.reason = std::move(reason);
 }
 
-/// Gains behind the action keep the law only if they are equal on the lanes of
-/// a block.
-static bool hasUnevenGains(const ActionUnit &unit) {
-  for (const auto *gains : {&unit.gainQ, &unit.gainK}) {
-    std::optional<double> first;
-    for (auto [vector, index] : *gains) {
-      std::optional<double> gain = constantReal(vector, index);
-      if (!gain || (first && *first != *gain))
-        return gains->size() > 1;
-      first = gain;
-    }
-  }
-  return false;
-}
-
 void Decider::decideGroup(const ActionForm &form) {
   for (const ActionUnit &unit : form.units)
     for (mlir::Operation *combinator : unit.within)
       if (llvm::isa<ChooseOp>(combinator))
         fail("composition", "regions follow different laws, so two steps "
                             "across a border are not one step");
-  if (!facts.isRelative())
+  auto any = [&](bool BlockFacts::*what) {
+    return llvm::any_of(facts.blocks,
+                        [&](const BlockFacts &block) { return block.*what; });
+  };
+  if (any(&BlockFacts::unevenGains))
+    fail("translation", "gains behind the action differ, or may differ, "
+                        "within a block, so they do not commute with it");
+  else if (!facts.isRelative())
     fail("translation", "explicit times of query and key enter, not their "
                         "difference");
-  for (const ActionUnit &unit : form.units)
-    if (!llvm::isa<ZeroOp>(unit.block) && hasUnevenGains(unit))
-      fail("translation", "gains behind the action differ, or may differ, "
-                          "within a block, so they do not commute with it");
 }
 
 /// By the rules of the front end and of check-legality, which refuse all other

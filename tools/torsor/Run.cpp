@@ -159,7 +159,9 @@ void Runner::report(const char *what, const Array &found, const Array &expected,
   Difference difference = compareArrays(found, expected);
   double tolerance =
       options.tolerance > 0 ? options.tolerance : getTolerance(inputs.dtype);
-  double bound = tolerance * std::max(1.0, difference.scale);
+  // `lse` is the kernel's: as large as its logits.
+  double bound =
+      tolerance * getLogitFactor(lse) * std::max(1.0, difference.scale);
   bool good = difference.largest <= bound;
   failed |= !good;
   fmt::print("{:<4} against {}: {}; {} the bound {:.3g}\n", what, against,
