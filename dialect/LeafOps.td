@@ -52,11 +52,11 @@ def Torsor_RunningOp : Torsor_Op<"running", [SingleBlock]> {
     l < j if `exclusive`. Only differences of its times have a meaning.
     A term that is a vector of n gives a family of n clocks.
   }];
-  let arguments = (ins UnitAttr:$exclusive);
+  let arguments = (ins StrAttr:$name, UnitAttr:$exclusive);
   let regions = (region SizedRegion<1>:$term);
   let results = (outs Torsor_Clock:$result);
   let assemblyFormat =
-      "(`exclusive` $exclusive^)? $term attr-dict `:` type($result)";
+      "$name (`exclusive` $exclusive^)? $term attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 

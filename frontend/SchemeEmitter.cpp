@@ -194,7 +194,7 @@ Value SchemeEmitter::emitRunning(const ClockInfo &clock) {
   builder.setInsertionPointToEnd(scopes.front().block);
   auto type = ClockType::get(builder.getContext(), builder.getF64Type(),
                              std::max<int64_t>(clock.members, 0));
-  auto op = RunningOp::create(builder, loc, type, !clock.inclusive);
+  auto op = RunningOp::create(builder, loc, type, clock.name, !clock.inclusive);
   op.getTerm().push_back(block.release());
   return op;
 }

@@ -106,7 +106,7 @@ func.func @outside(%x: f64) {
 
 torsor.scheme @running_element {
   // expected-error @below {{'torsor.running' op a running sum is a clock of f64}}
-  %c = torsor.running {
+  %c = torsor.running "c" {
   ^bb0(%l: !torsor.token):
     %x = arith.constant 0.5 : f64
     torsor.yield %x : f64
@@ -117,7 +117,7 @@ torsor.scheme @running_element {
 
 torsor.scheme @running_argument {
   // expected-error @below {{'torsor.running' op its term must take one argument of type '!torsor.token'}}
-  %c = torsor.running {
+  %c = torsor.running "c" {
     %x = arith.constant 0.5 : f64
     torsor.yield %x : f64
   } : !torsor.clock<f64>

@@ -16,12 +16,12 @@ torsor.scheme @leaves head(64) value(32) {
   %t = torsor.time %pos of %j : !torsor.clock<i32> -> i64
   // CHECK: %[[GATE:.*]] = torsor.input "gate" per{{ +}}token ["64"] : tensor<?x64xf32>
   %gate = torsor.input "gate" per token ["64"] : tensor<?x64xf32>
-  // CHECK: %[[CUM:.*]] = torsor.running exclusive {
+  // CHECK: %[[CUM:.*]] = torsor.running "c" exclusive {
   // CHECK: ^bb0(%[[L:.*]]: !torsor.token):
   // CHECK: torsor.read %[[GATE]][%[[L]]] : (tensor<?x64xf32>, !torsor.token) -> tensor<64xf64>
   // CHECK: torsor.yield %{{.*}} : tensor<64xf64>
   // CHECK: } : <f64, 64>
-  %run = torsor.running exclusive {
+  %run = torsor.running "c" exclusive {
   ^bb0(%l: !torsor.token):
     %row = torsor.read %gate[%l] : (tensor<?x64xf32>, !torsor.token) -> tensor<64xf64>
     torsor.yield %row : tensor<64xf64>

@@ -139,7 +139,7 @@ torsor.scheme @values head(2) {
 torsor.scheme @origin head(2) {
   %i = torsor.token query
   %g = torsor.input "gate" per token [] : tensor<?xf32>
-  %c = torsor.running {
+  %c = torsor.running "c" {
   ^bb0(%l: !torsor.token):
     %x = torsor.read %g[%l] : (tensor<?xf32>, !torsor.token) -> f64
     torsor.yield %x : f64

@@ -124,7 +124,7 @@ torsor.scheme @forgetting head(2) {
   %j = torsor.token key
   %h = torsor.ambient head : i64
   %g = torsor.input "gate" per token ["H"] : tensor<?x?xf32>
-  %c = torsor.running {
+  %c = torsor.running "c" {
   ^bb0(%l: !torsor.token):
     %x = torsor.read %g[%l, %h] : (tensor<?x?xf32>, !torsor.token, i64) -> f64
     torsor.yield %x : f64
@@ -150,7 +150,7 @@ torsor.scheme @running head(2) {
   %i = torsor.token query
   %j = torsor.token key
   %g = torsor.input "gate" per token [] : tensor<?xf32>
-  %c = torsor.running exclusive {
+  %c = torsor.running "c" exclusive {
   ^bb0(%l: !torsor.token):
     %x = torsor.read %g[%l] : (tensor<?xf32>, !torsor.token) -> f64
     torsor.yield %x : f64

@@ -39,7 +39,7 @@ torsor.scheme @sets head(2) {
   // CHECK: torsor.running
   // CHECK: torsor.read {{.*}}varies_by = "{path}"
   // CHECK: {varies_by = "{}"} : <f64>
-  %c = torsor.running {
+  %c = torsor.running "c" {
   ^bb0(%l: !torsor.token):
     %xl = torsor.read %x[%l] : (tensor<?xf32>, !torsor.token) -> f64
     torsor.yield %xl : f64

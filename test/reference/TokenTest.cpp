@@ -125,7 +125,7 @@ TEST(Token, BroadcastStrides) {
 std::string gateBias(const char *word) {
   return std::string(R"(
     %gate = torsor.input "gate" per token [] : tensor<?xf32>
-    %tau = torsor.running )") +
+    %tau = torsor.running "tau" )") +
          word + R"( {
     ^bb0(%l: !torsor.token):
       %g = torsor.read %gate[%l] : (tensor<?xf32>, !torsor.token) -> f64
@@ -159,7 +159,7 @@ TEST(Token, RunningFamilies) {
             HostArray::of({3, 2}, std::vector<double>{1, 10, 2, 20, 4, 40}));
   Output output = evaluateIr(R"(
     %gate = torsor.input "gate" per token ["2"] : tensor<?x2xf32>
-    %tau = torsor.running {
+    %tau = torsor.running "c" {
     ^bb0(%l: !torsor.token):
       %g = torsor.read %gate[%l] : (tensor<?x2xf32>, !torsor.token) -> tensor<2xf64>
       torsor.yield %g : tensor<2xf64>
