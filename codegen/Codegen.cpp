@@ -112,8 +112,10 @@ private:
         bool tiled = attention.getPlan().getForm() == PlanForm::Tiled;
         return with(attention, tiled ? emitPrefill : emitDecode);
       }
-      if (auto append = dyn_cast<AppendOp>(op))
+      if (auto append = dyn_cast<AppendOp>(op)) {
+        kernel.appends = true;
         return with(append, emitAppend);
+      }
       if (auto rebase = dyn_cast<RebaseOp>(op)) {
         kernel.isUnprepared = true;
         return with(rebase, emitRebase);

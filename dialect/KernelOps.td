@@ -109,18 +109,26 @@ def Torsor_ScanOp : Torsor_Op<"scan"> {
     the order of the indices; at each query over the keys up to the query's
     index. Keys with an index below 0 do not count. `term` takes the arguments
     of `columns` and the query head, and yields one f64 for each member. With
-    `by_head` there is a sum for each query head.
+    `by_head` there is a sum for each query head, with `by_group` for each key
+    head.
+
+    With `stream` before torsor.append the new keys are summed, on from the key
+    before them, into the stream of that name (the time at each key) and, of an
+    exclusive clock, `<stream>.next` (the time of the token behind it). Keys of
+    a cache are then not summed again: their times are those streams.
 
     - (R1) `term` takes j, t, g, b, n and h, and yields f64 alone.
     - (R2) `table_info` describes each table.
   }];
   let arguments = (ins I64Attr:$number, AnyMemRef:$sequences,
                        Variadic<AnyMemRef>:$tables, ArrayAttr:$table_info,
-                       UnitAttr:$exclusive, UnitAttr:$by_head);
+                       UnitAttr:$exclusive, UnitAttr:$by_head,
+                       UnitAttr:$by_group, OptionalAttr<StrAttr>:$stream);
   let regions = (region SizedRegion<1>:$term);
   let assemblyFormat = [{
     $number `sequences` `(` $sequences `)` (`tables` `(` $tables^ `)`)?
     `table_info` $table_info (`exclusive` $exclusive^)? (`by_head` $by_head^)?
+    (`by_group` $by_group^)? (`stream` $stream^)?
     attr-dict-with-keyword $term `:` type(operands)
   }];
   let hasVerifier = 1;

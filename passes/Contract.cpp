@@ -48,6 +48,8 @@ private:
   }
   void printBlock(const PlannedBlock &block);
   std::string lanes();
+  /// The running sums that lie beside the keys, with their names.
+  std::string sums();
   /// How the phases of the keys that lie turned were rounded.
   std::string phases() const {
     bool turned = llvm::any_of(plan.blocks, [](const PlannedBlock &block) {
@@ -221,6 +223,20 @@ std::string Printer::lanes() {
   return text;
 }
 
+std::string Printer::sums() {
+  std::string text;
+  for (const PlannedScan &scan : plan.scans) {
+    if (!scan.isStored)
+      continue;
+    RunningOp clock = scan.clock;
+    text += (text.empty() ? " sums [" : ", ") + clock.getName().str() + " = " +
+            running(clock);
+    if (StringRef axis = plan.axisOf(scan); !axis.empty())
+      text += " each " + axis.str();
+  }
+  return text.empty() ? text : text + "]";
+}
+
 std::string Printer::print() {
   for (const PlannedBlock &block : plan.blocks)
     // A gain on q alone leaves no trace in a cache.
@@ -232,7 +248,7 @@ std::string Printer::print() {
       std::string slope = scalar(block.getSlope());
       blocks += " (bias " + slope + " at " + scalar(unit.timeK) + ")";
     }
-  std::string around = lanes();
+  std::string around = lanes() + sums();
   std::string value = std::to_string(plan.value);
   if (plan.valueLow >= 0)
     value = "key[" + std::to_string(plan.valueLow) + " .. " +
@@ -270,6 +286,8 @@ bool contractReads(SchemePlan &plan, Operation *param) {
       work.push_back(block.getSlope());
       work.push_back(unit.timeK);
     }
+  for (const PlannedScan &scan : plan.scans)
+    llvm::append_range(work, scan.terms);
   llvm::SmallPtrSet<Operation *, 16> seen;
   while (!work.empty()) {
     Operation *op = work.pop_back_val().getDefiningOp();
@@ -278,8 +296,6 @@ bool contractReads(SchemePlan &plan, Operation *param) {
     if (!op || !seen.insert(op).second)
       continue;
     work.append(op->operand_begin(), op->operand_end());
-    if (isa<RunningOp>(op))
-      llvm::append_range(work, plan.scans[plan.scanOf(op)].terms);
   }
   return false;
 }

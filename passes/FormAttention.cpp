@@ -96,7 +96,7 @@ private:
   /// The terms of the running sums; then the operations that sum them.
   FailureOr<SmallVector<std::unique_ptr<Region>>>
   formScans(KernelFunction &kernel);
-  void formScanOps(KernelFunction &kernel, AttentionOp before,
+  void formScanOps(KernelFunction &kernel, Operation *before, Value sequences,
                    ArrayRef<std::unique_ptr<Region>> terms);
   KeyPlace keyPlace() const {
     return plan.keysActed                         ? KeyPlace::Cached
@@ -139,11 +139,15 @@ SmallVector<Type> KernelFormer::argumentTypes() {
 FailureOr<SmallVector<std::unique_ptr<Region>>>
 KernelFormer::formScans(KernelFunction &kernel) {
   SmallVector<std::unique_ptr<Region>> regions;
+  bool appends = operation == KernelOperation::Append;
   for (const PlannedScan &scan : plan.scans) {
+    if (appends && !scan.isStored)
+      continue;
     auto &region = regions.emplace_back(std::make_unique<Region>());
     region->push_back(new Block());
     SideCode code(plan, kernel, Side::Key, &region->front(),
                   scan.clock->getLoc(), /*byHead=*/true);
+    code.isAddressedAsQuery = appends;
     SmallVector<Value> terms;
     for (Value term : scan.terms) {
       terms.push_back(code.get(term, b.getF64Type()));
@@ -155,16 +159,21 @@ KernelFormer::formScans(KernelFunction &kernel) {
   return regions;
 }
 
-void KernelFormer::formScanOps(KernelFunction &kernel, AttentionOp before,
+void KernelFormer::formScanOps(KernelFunction &kernel, Operation *before,
+                               Value sequences,
                                ArrayRef<std::unique_ptr<Region>> terms) {
   OpBuilder at(before);
+  const std::unique_ptr<Region> *next = terms.begin();
   for (auto [n, scan] : llvm::enumerate(plan.scans)) {
+    if (operation == KernelOperation::Append && !scan.isStored)
+      continue;
     RunningOp clock = scan.clock;
-    bool byHead = plan.isByHead(scan);
-    auto op = ScanOp::create(at, clock.getLoc(), n, argument(5), kernel.tables,
-                             b.getArrayAttr(kernel.info), clock.getExclusive(),
-                             byHead);
-    op.getTerm().takeBody(*terms[n]);
+    StringRef axis = plan.axisOf(scan);
+    auto op = ScanOp::create(
+        at, clock.getLoc(), n, sequences, kernel.tables,
+        b.getArrayAttr(kernel.info), clock.getExclusive(), axis == "H",
+        axis == "G", scan.isStored ? clock.getNameAttr() : StringAttr());
+    op.getTerm().takeBody(**next++);
   }
 }
 
@@ -294,7 +303,7 @@ LogicalResult KernelFormer::formAttention(KernelFunction &kernel) {
       number(plan.valueLow, -1), unit(plan.valuesActed),
       // what acts on v, and is undone on the output
       valueBlocks->empty() ? ArrayAttr() : *valueBlocks);
-  formScanOps(kernel, op, *scans);
+  formScanOps(kernel, op, argument(5), *scans);
   op.getRows().takeBody(slots.rowRegion);
   op.getColumns().takeBody(slots.columnRegion);
   regions.moveTo(op);
@@ -318,11 +327,15 @@ LogicalResult KernelFormer::formAppend(KernelFunction &kernel) {
   IntegerAttr gain;
   if (plan.keysActed)
     gain = lanesTable(kernel, plan.gainK, true);
+  FailureOr<SmallVector<std::unique_ptr<Region>>> scans = formScans(kernel);
+  if (failed(scans))
+    return failure();
   regions.columns.finish();
   auto op = AppendOp::create(b, loc, argument(0), argument(1), argument(2),
                              argument(3), argument(4), kernel.tables,
                              b.getArrayAttr(kernel.info), blocks, norm, gain,
                              plan.valueLow >= 0 ? b.getUnitAttr() : UnitAttr());
+  formScanOps(kernel, op, argument(4), *scans);
   op.getColumns().takeBody(regions.columnRegion);
   return success();
 }

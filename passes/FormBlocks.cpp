@@ -242,8 +242,9 @@ Value scanTable(SchemePlan &plan, KernelFunction &kernel, int64_t scan,
     shape.push_back(extent);
   };
   add("token", ShapedType::kDynamic);
-  if (plan.isByHead(planned))
-    add("H", ShapedType::kDynamic);
+  // Queries have the sums of their own head each.
+  if (StringRef axis = plan.axisOf(planned); !axis.empty())
+    add(key ? axis : "H", ShapedType::kDynamic);
   int64_t members = planned.terms.size();
   add(Twine(members), members);
   auto info = TableAttr::get(context, TableSource::Scan, scan, key, axes);

@@ -74,14 +74,15 @@ llvm::SmallPtrSet<Operation *, 16> readAtCachedKeys(SchemePlan &plan) {
        {plan.mask, plan.init, plan.logit, plan.valueRow, plan.branchNumber})
     if (root)
       work.push_back(root);
-  for (const PlannedScan &scan : plan.scans)
-    work.append(scan.terms.begin(), scan.terms.end());
   for (const PlannedBlock &block : plan.valueBlocks)
     if (!plan.valuesActed && block.pairs.front().acts())
       work.push_back(block.pairs.front().unit->timeK);
   for (const PlannedBlock &block : plan.blocks)
     if (!plan.keysActed && block.pairs.front().acts())
       work.push_back(block.pairs.front().unit->timeK);
+  for (const PlannedScan &scan : plan.scans)
+    if (!scan.isStored)
+      work.append(scan.terms.begin(), scan.terms.end());
   llvm::SmallPtrSet<Operation *, 16> seen, found;
   while (!work.empty()) {
     Operation *op = work.pop_back_val().getDefiningOp();
@@ -96,7 +97,7 @@ llvm::SmallPtrSet<Operation *, 16> readAtCachedKeys(SchemePlan &plan) {
   return found;
 }
 
-/// k and v, the index, and what attention reads at cached keys.
+/// k and v, the index, running sums, and what attention reads at cached keys.
 ArrayAttr streamsOf(SchemePlan &plan, ArrayRef<Attribute> arguments) {
   Builder b(plan.scheme.getContext());
   auto axes = [&](ArrayRef<std::string> names) {
@@ -112,6 +113,20 @@ ArrayAttr streamsOf(SchemePlan &plan, ArrayRef<Attribute> arguments) {
   add("k", plan.k, 0, axes({"G", std::to_string(plan.head)}));
   if (plan.valueLow < 0)
     add("v", plan.v, 0, axes({"G", std::to_string(plan.value)}));
+  for (const PlannedScan &scan : plan.scans) {
+    if (!scan.isStored)
+      continue;
+    RunningOp clock = scan.clock;
+    SmallVector<std::string> names;
+    if (StringRef axis = plan.axisOf(scan); !axis.empty())
+      names.push_back(axis.str());
+    if (int64_t members = clock.getType().getMembers())
+      names.push_back(std::to_string(members));
+    std::string name = clock.getName().str();
+    add(name, b.getF64Type(), TORSOR_ARG_CLOCK, axes(names));
+    if (clock.getExclusive())
+      add(name + ".next", b.getF64Type(), TORSOR_ARG_CLOCK, axes(names));
+  }
   add("index", b.getI64Type(), TORSOR_ARG_OPTIONAL, axes({}));
   auto read = readAtCachedKeys(plan);
   for (auto [attribute, declaration] :

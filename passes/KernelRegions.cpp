@@ -100,8 +100,9 @@ Value SideCode::lookup(const FilledTable &table, Value last) {
 
 FailureOr<Value> SideCode::running(TimeOp time, int64_t scan) {
   SmallVector<Value> indices;
-  if (plan.isByHead(plan.scans[scan]))
-    indices.push_back(queryHead);
+  StringRef axis = plan.axisOf(plan.scans[scan]);
+  if (!axis.empty())
+    indices.push_back(axis == "H" || !isKey() ? queryHead : head);
   indices.push_back(index(time.getMember().value_or(0)));
   return Value(FetchOp::create(b, time.getLoc(), b.getF64Type(),
                                scanTable(plan, kernel, scan, isKey()),

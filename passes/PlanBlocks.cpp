@@ -80,7 +80,7 @@ std::string whyRaw(SchemePlan &plan, const PlannedPair &pair) {
   if (isMoving(pair.unit->timeK))
     return "the key side reads a moving clock";
   if (readsRunning(pair.unit->timeK))
-    return "the key side reads a running sum, which each call sums again";
+    return "the key side reads a running sum, which lies beside the key";
   return "";
 }
 

@@ -9,6 +9,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include "llvm/ADT/SmallPtrSet.h"
+
 using namespace mlir;
 
 namespace torsor {
@@ -83,7 +85,30 @@ bool changesBasisBehind(ArrayRef<PlannedBlock> blocks, size_t number) {
   return false;
 }
 
+/// Does the value read what a shift moves?
+bool readsPosition(const SchemePlan &plan, Value root) {
+  SmallVector<ClockOp> positions = positionsOf(plan);
+  SmallVector<Value> work = {root};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (!op || !seen.insert(op).second)
+      continue;
+    auto clock = dyn_cast<ClockOp>(op);
+    if (isa<IndexOp>(op) || (clock && llvm::is_contained(positions, clock)))
+      return true;
+    work.append(op->operand_begin(), op->operand_end());
+  }
+  return false;
+}
+
 std::string whyNoRebase(SchemePlan &plan) {
+  for (const PlannedScan &scan : plan.scans)
+    if (scan.isStored && llvm::any_of(scan.terms, [&](Value term) {
+          return readsPosition(plan, term);
+        }))
+      return "a running sum beside the keys is of positions, and does not move "
+             "with them";
   if (!plan.keysActed) // what does not stand in a cache need not be moved
     return "";
   for (auto [n, block] : llvm::enumerate(plan.blocks)) {

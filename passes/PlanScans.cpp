@@ -6,6 +6,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 
+#include "llvm/ADT/SmallPtrSet.h"
+
 using namespace mlir;
 
 namespace torsor {
@@ -42,6 +44,23 @@ static bool readsKeysByHead(SchemePlan &plan) {
   return false;
 }
 
+/// May the value of a key's token change between calls?
+static bool mayChange(SchemePlan &plan, Value term) {
+  if (plan.varies.of(term).has(VarySet::Call | VarySet::Sequence))
+    return true;
+  SmallVector<Value> work = {term};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (!op || !seen.insert(op).second)
+      continue;
+    if (auto clock = dyn_cast<ClockOp>(op); clock && clock.getMoving())
+      return true;
+    work.append(op->operand_begin(), op->operand_end());
+  }
+  return false;
+}
+
 LogicalResult planScans(SchemePlan &plan) {
   plan.slotsByHead = readsKeysByHead(plan);
   for (RunningOp running : plan.scheme.getBody().getOps<RunningOp>()) {
@@ -66,7 +85,8 @@ LogicalResult planScans(SchemePlan &plan) {
       if (!element.getType().isF64() || !set.without(VarySet::Head).isColumn())
         return noKernel(loc,
                         "a running sum of terms that vary by " + set.getText());
-      plan.slotsByHead |= set.has(VarySet::Head | VarySet::Group);
+      plan.slotsByHead |= set.has(VarySet::Head);
+      scan.isStored &= !mayChange(plan, element);
     }
     plan.scans.push_back(std::move(scan));
   }

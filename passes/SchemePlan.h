@@ -98,6 +98,9 @@ private:
 struct PlannedScan {
   RunningOp clock;
   llvm::SmallVector<mlir::Value> terms; // one for each member
+  /// The terms are fixed when their token is appended, so that a cache holds
+  /// the sums; else it holds what they read.
+  bool isStored = true;
 };
 
 /// What is known of one scheme while its kernels are formed.
@@ -152,11 +155,13 @@ struct SchemePlan {
     bool byHead = keysByHead || slotsByHead;
     return (byHead ? set.without(VarySet::Head) : set).isColumn();
   }
-  /// Is there a sum for each query head?
-  bool isByHead(const PlannedScan &scan) {
-    return llvm::any_of(scan.terms, [&](mlir::Value term) {
-      return varies.of(term).has(VarySet::Head | VarySet::Group);
-    });
+  /// The axis of heads, of query heads "H" or key heads "G", for each of which
+  /// there is a sum; empty: there is one for all.
+  llvm::StringRef axisOf(const PlannedScan &scan) {
+    VarySet set;
+    for (mlir::Value term : scan.terms)
+      set = set | varies.of(term);
+    return set.has(VarySet::Head) ? "H" : set.has(VarySet::Group) ? "G" : "";
   }
   /// The number of the scan that sums this clock; -1 for others.
   int64_t scanOf(mlir::Operation *clock) const {

@@ -20,7 +20,6 @@ const torsor_tensor *torsor::findStream(const torsor_cache &cache,
 
 namespace {
 
-/// k and v lie [rows, G, slots, width], others [rows, slots, shape…].
 TensorRule streamRule(const torsor_scheme &scheme, int64_t s, int64_t heads,
                       int64_t groups, int64_t rows, int64_t slots) {
   const torsor_field &field = scheme.streams[s];
@@ -29,12 +28,11 @@ TensorRule streamRule(const torsor_scheme &scheme, int64_t s, int64_t heads,
   int64_t shape[TORSOR_MAX_RANK];
   const char *what[TORSOR_MAX_RANK];
   resolveShape(field, heads, groups, shape, what);
-  bool perGroup = scheme.perGroup(s);
   rule.shape[0] = rows, rule.what[0] = "the rows of k";
-  int32_t slotAxis = perGroup ? 2 : 1;
+  int32_t slotAxis = scheme.slotAxis(s);
   rule.shape[slotAxis] = slots, rule.what[slotAxis] = "the slots of k";
   for (int32_t a = 0; a < field.rank; ++a) {
-    int32_t axis = perGroup && a == 0 ? 1 : a + 2;
+    int32_t axis = scheme.streamAxis(s, a);
     rule.shape[axis] = shape[a], rule.what[axis] = what[a];
   }
   return rule;

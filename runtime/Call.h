@@ -49,6 +49,7 @@ private:
   torsor_status checkParts();
   torsor_status checkEmbedding();
   torsor_status takeStreams();
+  torsor_status checkStreamHeads(int64_t s, const torsor_tensor &stream) const;
   torsor_status checkIndexTensor(const char *what, torsor_tensor &tensor,
                                  int64_t rows, int64_t tokens);
   TensorRule rule(const char *tensor, int32_t dtype, int64_t rows,

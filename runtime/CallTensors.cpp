@@ -159,6 +159,23 @@ torsor_status Call::checkParts() {
   return TORSOR_OK;
 }
 
+/// A contract does not name H: the cache of an instance with other query heads
+/// agrees, but what lies in it for each of them does not.
+torsor_status Call::checkStreamHeads(int64_t s,
+                                     const torsor_tensor &stream) const {
+  const torsor_field &field = scheme.streams[s];
+  for (int32_t a = 0; a < field.rank; ++a) {
+    int64_t heads = stream.shape[scheme.streamAxis(s, a)];
+    if (field.shape[a] == TORSOR_EXTENT_H && heads != instance.heads)
+      return fail(TORSOR_SHAPE,
+                  "%s: stream '%s' of the cache is of %lld query heads, but "
+                  "the instance has %lld",
+                  name, field.name, (long long)heads,
+                  (long long)instance.heads);
+  }
+  return TORSOR_OK;
+}
+
 /// Views of the cache's storage: to append as streams, to attention as keys.
 /// Another scheme's cache that agrees may hold its streams in another order.
 torsor_status Call::takeStreams() {
@@ -184,6 +201,8 @@ torsor_status Call::takeStreams() {
                   "scheme '%s' reads %s",
                   name, field.name, dtypeName(stream->dtype),
                   orEmpty(scheme.descriptor.name), dtypeName(field.dtype));
+    if (torsor_status status = checkStreamHeads(s, *stream))
+      return status;
     if (appends())
       plan.appendTensors[scheme.streamAt(s)] = *stream;
     if (rebases())
@@ -196,6 +215,8 @@ torsor_status Call::takeStreams() {
       plan.tensors[TORSOR_AT_KEY_INDICES] = *stream;
     else if (int64_t a = scheme.findArgument(field.name); a >= 0)
       plan.tensors[scheme.keyAt(a)] = *stream;
+    else // a running sum, which no argument carries
+      plan.tensors[scheme.streamAt(s)] = *stream;
   }
   keysIndexed = findStream(cache, "index");
   if (present(batch.key_indices) && keysIndexed)

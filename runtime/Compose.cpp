@@ -24,6 +24,7 @@ struct Composer {
   torsor_status failPartial(const torsor_kernel_op &kernel,
                             const torsor_sequence &s) const;
   torsor_status checkOrder(const torsor_sequence &s) const;
+  torsor_status checkNewTokens(const torsor_sequence &s) const;
   torsor_status join(int32_t first, int32_t count);
   torsor_status compose();
 };
@@ -36,8 +37,13 @@ Composer::checkAbilities(const torsor_kernel_op &kernel,
     lacking = "paged caches";
   if (storage.isRing() && !(kernel.flags & TORSOR_CAN_RING))
     lacking = "rings";
-  if (!lacking && kernel.op == TORSOR_APPEND)
+  if (!lacking && kernel.op == TORSOR_APPEND) {
+    if (kernel.flags & TORSOR_NEEDS_ORDER)
+      for (const torsor_sequence &s : sequences)
+        if (torsor_status status = checkNewTokens(s))
+          return status;
     return TORSOR_OK;
+  }
   if (plan.tensors[TORSOR_AT_LSE].data && !(kernel.flags & TORSOR_CAN_LSE))
     lacking = "lse";
   if (lacking)
@@ -113,6 +119,55 @@ torsor_status Composer::checkOrder(const torsor_sequence &s) const {
                      fresh.data ? indexOf(fresh, s.query_row, s.query_start + n)
                                 : s.query_index + n);
   return status;
+}
+
+/// Running sums of new tokens go on from the key before them: it must be known
+/// where that lies, and the tokens must stand in the order of their indices.
+torsor_status Composer::checkNewTokens(const torsor_sequence &s) const {
+  auto isStored = [&](int64_t number) {
+    return !slots || slots[s.shift + number] >= 0;
+  };
+  auto indexOf = [](const torsor_tensor &t, int64_t row, int64_t token) {
+    return static_cast<const int64_t *>(
+        t.data)[row * t.strides[0] + token * t.strides[1]];
+  };
+  int64_t count = 0;
+  for (int64_t n = 0; n < s.query_length; ++n)
+    count += isStored(n);
+  if (count > s.key_length)
+    return fail(TORSOR_RANGE,
+                "%s: sequence %lld puts %lld tokens into given slots, but its "
+                "run has %lld keys; scheme '%s' keeps running sums, which go "
+                "on from the key before them: the run ends with the new keys, "
+                "in given slots, too",
+                opName(op), (long long)s.reserved, (long long)count,
+                (long long)s.key_length, orEmpty(scheme.descriptor.name));
+  int64_t last = -1, stream = scheme.findStream("index");
+  const torsor_tensor none = {},
+                      &held = stream < 0
+                                  ? none
+                                  : plan.appendTensors[scheme.streamAt(stream)];
+  if (held.data && count < s.key_length) {
+    KeySpan before = spanAt(storage, s, s.key_length - count - 1);
+    last = indexOf(held, before.row, before.slot);
+  }
+  const torsor_tensor &given = plan.appendTensors[TORSOR_AT_QUERY_INDICES];
+  for (int64_t n = 0; n < s.query_length; ++n) {
+    int64_t index = given.data ? indexOf(given, s.query_row, s.query_start + n)
+                               : s.query_index + n;
+    if (!isStored(n) || index < 0)
+      continue;
+    if (index <= last)
+      return fail(TORSOR_UNSUPPORTED,
+                  "%s: sequence %lld: token %lld has index %lld behind a key "
+                  "of index %lld, but scheme '%s' keeps running sums and needs "
+                  "keys appended in the order of their indices",
+                  opName(op), (long long)s.reserved, (long long)n,
+                  (long long)index, (long long)last,
+                  orEmpty(scheme.descriptor.name));
+    last = index;
+  }
+  return TORSOR_OK;
 }
 
 torsor_status Composer::add(int kernelOp,

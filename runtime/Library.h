@@ -37,7 +37,23 @@ struct torsor_scheme {
   bool valueInKey() const { return descriptor.flags & TORSOR_VALUE_IN_KEY; }
   /// A stream of k or v, which lies [rows, G, slots, width]; k is the first.
   bool perGroup(int64_t s) const {
-    return s == 0 || (s == 1 && !std::strcmp(streams[1].name, "v"));
+    return s == 0 ||
+           (s == 1 && !isSum(s) && !std::strcmp(streams[1].name, "v"));
+  }
+  /// The stream of a running sum, which no call brings.
+  bool isSum(int64_t s) const {
+    return streams[s].flags & TORSOR_ARG_CLOCK &&
+           findArgument(streams[s].name) < 0;
+  }
+  /// The axis of a stream's tensor on which axis a of its shape lies: heads
+  /// stand before the slots in k, v and sums of each head.
+  int32_t streamAxis(int64_t s, int32_t a) const {
+    return a == 0 && slotAxis(s) == 2 ? 1 : a + 2;
+  }
+  int32_t slotAxis(int64_t s) const {
+    bool byHead = perGroup(s) || (isSum(s) && streams[s].rank &&
+                                  streams[s].shape[0] < TORSOR_EXTENT_ANY);
+    return byHead ? 2 : 1;
   }
   /// Tensors of kernel arguments; and where stream s and argument a stand.
   int64_t tensorCount() const { return streamAt(streams.size()); }

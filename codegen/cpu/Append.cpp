@@ -3,7 +3,7 @@
 #include "codegen/cpu/Append.h"
 
 #include "codegen/cpu/Act.h"
-#include "codegen/cpu/KeySlots.h"
+#include "codegen/cpu/AppendSums.h"
 #include "codegen/cpu/Phases.h"
 #include "codegen/cpu/Slots.h"
 #include "runtime/torsor_kernel.h"
@@ -33,9 +33,6 @@ private:
   Num itemsOf(const Sequence &sequence) const {
     return ceilDiv(sequence.queryLength, appendTokens);
   }
-  Place placeOf(const Call &call, const Sequence &sequence, Num number) const;
-  /// Where a token goes; a negative slot: nowhere.
-  KeySlot slotOf(const Call &call, const Sequence &sequence, Num number) const;
   void storeKeys(const Call &call, const TableReader &tables, Place place,
                  KeySlot to) const;
   void storeStreams(const Call &call, const TableReader &tables,
@@ -57,39 +54,6 @@ PlanEntry Append::plan(const Call &call) const {
   Num moved = e.convert(tokens * call.groups, e.f64) *
               double(bytes * (widthOf(op.getK()) + widthOf(op.getV())));
   return {{items}, e.index(0), 0, e.constant(e.f64, 0.0), moved, moved};
-}
-
-Place Append::placeOf(const Call &call, const Sequence &sequence,
-                      Num number) const {
-  Tensor indices = call.tensor(TORSOR_AT_QUERY_INDICES, e.i64);
-  Place place;
-  place.sequence = sequence;
-  place.brought = true;
-  place.row = sequence.queryRow;
-  place.token = sequence.queryStart + number;
-  place.index =
-      tokenIndex(indices, place.row, place.token, sequence.queryIndex + number);
-  return place;
-}
-
-KeySlot Append::slotOf(const Call &call, const Sequence &sequence,
-                       Num number) const {
-  Num given = call.field(offsetof(torsor_kernel_args, slots), e.pointer);
-  Nums found = e.choose(
-      given == e.null(),
-      [&]() -> Nums {
-        Num first = sequence.keyLength - sequence.queryLength;
-        KeySlot slot = locateKey(e, call, sequence, first + number);
-        return {slot.row, slot.slot};
-      },
-      [&]() -> Nums {
-        Num slot = e.at(given, e.i64).load(sequence.shift + number);
-        Num perRow = cacheStream(call, kernel, 0, e.i8).shape(2);
-        Num isStored = slot >= 0;
-        return {select(isStored, slot / perRow, 0),
-                select(isStored, slot % perRow, -1)};
-      });
-  return {found[0], found[1]};
 }
 
 void Append::storeKeys(const Call &call, const TableReader &tables, Place place,
@@ -133,13 +97,16 @@ static void copyAxes(const Tensor &from, const Tensor &to, Pointer source,
   });
 }
 
-/// Streams behind k and v: the argument of the same name, or the index.
+/// Streams behind k and v: the argument of the same name, or the index. Running
+/// sums have been stored before.
 void Append::storeStreams(const Call &call, const TableReader &tables,
                           const Place &place, KeySlot to) const {
   InterfaceOp interface = kernel.scheme->interface;
   for (auto [n, attr] : llvm::enumerate(interface.getStreams())) {
     auto field = cast<FieldAttr>(attr);
-    if (n < (AppendOp(op).getValueInKey() ? 1 : 2))
+    int64_t number = kernel.scheme->find(field.getName());
+    bool isSum = number < 0 && field.getFlags() & TORSOR_ARG_CLOCK;
+    if (n < (AppendOp(op).getValueInKey() ? 1 : 2) || isSum)
       continue;
     Type element = field.getType().isInteger(1) ? e.i8 : field.getType();
     Tensor stored = cacheStream(call, kernel, n, element);
@@ -147,7 +114,6 @@ void Append::storeStreams(const Call &call, const TableReader &tables,
         stored.data + (to.row * stored.stride(0) + to.slot * stored.stride(1));
     auto putIndex = [&] { into.store(0, e.convert(place.index, element)); };
     e.when(stored.isAbsent() ^ 1, [&] {
-      int64_t number = kernel.scheme->find(field.getName());
       if (number < 0)
         return putIndex();
       Tensor from = call.tensor(TORSOR_AT_SCHEME + 2 * number, element);
@@ -171,9 +137,9 @@ void Append::store(const Call &call, Num begin, Num end) const {
         Num first = item * appendTokens;
         Num last = min(first + appendTokens, sequence.queryLength);
         e.loop(first, last, 1, [&](Num number) {
-          KeySlot to = slotOf(call, sequence, number);
+          KeySlot to = slotOfNew(e, kernel, call, sequence, number);
           e.when(to.slot >= 0, [&] {
-            Place place = placeOf(call, sequence, number);
+            Place place = placeOfNew(e, call, sequence, number);
             storeKeys(call, tables, place, to);
             storeStreams(call, tables, place, to);
           });
@@ -199,7 +165,8 @@ FailureOr<OperationInfo> emitAppend(Emitter &e, const Kernel &kernel,
   emitRunFunction(e, kernel, {store});
   OperationInfo info;
   info.op = TORSOR_APPEND;
-  info.flags = TORSOR_CAN_PARTIAL | TORSOR_CAN_PAGED | TORSOR_CAN_RING;
+  info.flags = TORSOR_CAN_PARTIAL | TORSOR_CAN_PAGED | TORSOR_CAN_RING |
+               (kernel.scans.empty() ? 0 : TORSOR_NEEDS_ORDER);
   return info;
 }
 

@@ -8,9 +8,10 @@
 
 namespace torsor {
 
-/// Writes the functions of a torsor.append: one phase, an item per block of new
-/// tokens. Keys are acted on as the cache's contract says; streams that carry
-/// an argument or the index are stored beside them.
+/// Writes the functions of a torsor.append: running sums of the new tokens, if
+/// there are any, then an item per block of new tokens. Keys are acted on as
+/// the cache's contract says; streams that carry an argument or the index are
+/// stored beside them.
 mlir::FailureOr<OperationInfo> emitAppend(Emitter &e, const Kernel &kernel,
                                           AppendOp op);
 

@@ -2,6 +2,7 @@
 // The functions of a kernel that the runtime calls.
 #include "codegen/cpu/Phases.h"
 
+#include "codegen/cpu/AppendSums.h"
 #include "codegen/cpu/Contents.h"
 #include "codegen/cpu/Scan.h"
 #include "runtime/torsor_kernel.h"
@@ -32,7 +33,7 @@ Num preparedBytes(Emitter &e, const Kernel &kernel, const Call &call) {
                      ? kernel.scheme->tables.prepared.bytes(
                            e, call.count, call.heads, call.groups)
                      : e.index(0);
-  if (kernel.scans.empty())
+  if (!call.scanBytes)
     return prepared;
   return prepared + sumSequences(e, call, call.scanBytes);
 }
@@ -40,7 +41,7 @@ Num preparedBytes(Emitter &e, const Kernel &kernel, const Call &call) {
 /// The call of a kernel's function.
 static Call readCall(Emitter &e, const Kernel &kernel, Num arguments) {
   Call call(e, arguments);
-  if (!kernel.scans.empty())
+  if (!kernel.scans.empty() && !kernel.appends)
     call.scanBytes = [&e, &kernel, plain = call](const Sequence &sequence) {
       return scanBytes(e, kernel, plain, sequence);
     };
@@ -109,8 +110,10 @@ void emitRunFunction(Emitter &e, const Kernel &kernel,
             });
           });
         if (!kernel.scans.empty())
-          e.when(phase == number++,
-                 [&] { emitScans(e, kernel, call, begin, end); });
+          e.when(phase == number++, [&] {
+            (kernel.appends ? emitAppendSums : emitScans)(e, kernel, call,
+                                                          begin, end);
+          });
         for (PhaseBody body : bodies)
           e.when(phase == number++, [&] {
             withoutSubnormals(e, [&] { body(call, begin, end, scratch); });

@@ -71,7 +71,8 @@ std::vector<uint8_t> readsOf(const Kernel &kernel, AttentionOp op) {
   reads.addPrepared();
   reads.add(op.getRows(), yielded(op.getRows()), TORSOR_READS_QUERY);
   for (ScanOp scan : kernel.scans)
-    reads.add(scan.getTerm(), yielded(scan.getTerm()), TORSOR_READS_KEY);
+    reads.add(scan.getTerm(), yielded(scan.getTerm()),
+              scan.getStream() ? TORSOR_READS_FRESH : TORSOR_READS_KEY);
   ValueRange columns = yielded(op.getColumns());
   SmallVector<uint8_t> bits(columns.size(), 0);
   for (auto branch : op.getBranches().getAsRange<ArrayAttr>())
@@ -107,6 +108,8 @@ std::vector<uint8_t> readsOf(const Kernel &kernel, AttentionOp op) {
 std::vector<uint8_t> readsOf(const Kernel &kernel, AppendOp op) {
   Reads reads(kernel);
   reads.addPrepared();
+  for (ScanOp scan : kernel.scans)
+    reads.add(scan.getTerm(), yielded(scan.getTerm()), TORSOR_READS_QUERY);
   for (auto block : op.getBlocks().getAsRange<BlockAttr>())
     if (block.getT() >= 0)
       reads.add(op.getColumns(), yielded(op.getColumns())[block.getT()],

@@ -3,23 +3,47 @@
 #include "codegen/cpu/Scan.h"
 
 #include "codegen/cpu/KeyPlaces.h"
-#include "codegen/cpu/PackedValues.h"
 #include "codegen/cpu/Phases.h"
 #include "codegen/cpu/ScanLayout.h"
-#include "codegen/cpu/Slots.h"
+#include "codegen/cpu/ScanTerms.h"
 #include "runtime/torsor_kernel.h"
 
 using namespace mlir;
 
 namespace torsor {
 
+Num areSumsStored(Emitter &e, ScanOp op, const Call &call) {
+  if (!op.getStream())
+    return e.constant(e.i1, int64_t(0));
+  return (call.flags & TORSOR_KEYS_ACTED) != 0;
+}
+
+Tensor sumStream(Emitter &e, const Kernel &kernel, const Call &call, ScanOp op,
+                 bool next) {
+  std::string name = (*op.getStream() + (next ? ".next" : "")).str();
+  InterfaceOp interface = kernel.scheme->interface;
+  int64_t number = 0;
+  for (auto field : interface.getStreams().getAsRange<FieldAttr>()) {
+    if (field.getName() == name)
+      break;
+    ++number;
+  }
+  return cacheStream(call, kernel, number, e.f64);
+}
+
 ScanLayout::ScanLayout(Emitter &e, ScanOp op, const Call &call,
                        const Sequence &sequence)
     : members(yieldedTypes(op.getTerm()).size()), exclusive(op.getExclusive()),
-      heads(op.getByHead() ? call.heads : e.index(1)) {
-  query = (sequence.keyLength + 1) * members;
-  term = query + sequence.queryLength * members;
-  perHead = term + sequence.keyLength * members;
+      byHead(op.getByHead()), byGroup(op.getByGroup()),
+      heads(byHead    ? call.heads
+            : byGroup ? call.groups
+                      : e.index(1)),
+      queryHeads(byHead || byGroup ? call.heads : e.index(1)) {
+  Num stored = areSumsStored(e, op, call);
+  term = select(stored, 0, (sequence.keyLength + 1) * members);
+  perHead = select(stored, 0, term + sequence.keyLength * members);
+  query = perHead * heads;
+  perQueryHead = sequence.queryLength * members;
 }
 
 Num scanOffset(Emitter &e, const Kernel &kernel, const Call &call,
@@ -39,13 +63,53 @@ Num scanBytes(Emitter &e, const Kernel &kernel, const Call &call,
 
 /// Heads that are summed one by one.
 static Num headsOf(Emitter &e, const Kernel &kernel, const Call &call) {
-  bool byHead =
-      llvm::any_of(kernel.scans, [](ScanOp op) { return op.getByHead(); });
-  return byHead ? call.heads : e.index(1);
+  if (llvm::any_of(kernel.scans, [](ScanOp op) { return op.getByHead(); }))
+    return call.heads;
+  if (llvm::any_of(kernel.scans, [](ScanOp op) { return op.getByGroup(); }))
+    return call.groups;
+  return e.index(1);
 }
 
 Num scanItems(Emitter &e, const Kernel &kernel, const Call &call) {
   return call.count * headsOf(e, kernel, call);
+}
+
+void forScans(Emitter &e, const Kernel &kernel, const Call &call, Num begin,
+              Num end,
+              function_ref<void(ScanOp, int64_t, const Place &)> body) {
+  walkItems(
+      e, call, begin, end,
+      [&](const Sequence &) { return headsOf(e, kernel, call); },
+      [&](const Sequence &) { return e.index(0); },
+      [&](const Sequence &sequence, Num head, Num) {
+        for (auto [n, scan] : llvm::enumerate(kernel.scans)) {
+          ScanOp op = scan;
+          Num perGroup = call.heads / call.groups;
+          Place place;
+          place.sequence = sequence;
+          place.head = op.getByGroup() ? head * perGroup : head;
+          place.group = op.getByGroup() ? head : head / perGroup;
+          Num heads = ScanLayout(e, op, call, sequence).heads;
+          e.when(head < heads, [&] { body(op, int64_t(n), place); });
+        }
+      });
+}
+
+StoredSums::StoredSums(Emitter &e, const Kernel &kernel, const Call &call,
+                       ScanOp op, const Place &head)
+    : times(sumStream(e, kernel, call, op, false)),
+      sums(sumStream(e, kernel, call, op, op.getExclusive())) {
+  if (op.getByHead())
+    this->head = head.head;
+  else if (op.getByGroup())
+    this->head = head.group;
+}
+
+Pointer StoredSums::place(const Tensor &tensor, KeySlot key) const {
+  Num slotStride = tensor.stride(head ? 2 : 1);
+  Pointer data =
+      tensor.data + (key.row * tensor.stride(0) + key.slot * slotStride);
+  return head ? data + head * tensor.stride(1) : data;
 }
 
 namespace {
@@ -53,14 +117,26 @@ namespace {
 /// One sum of one sequence and head.
 class Scan {
 public:
-  Scan(Emitter &e, const TableReader &tables, ScanOp op, Place place,
-       const ScanLayout &layout, Pointer sums)
-      : e(e), tables(tables), op(op), place(place), layout(layout), sums(sums),
+  Scan(Emitter &e, const TableReader &tables, ScanOp op, int64_t number,
+       Place place)
+      : e(e), tables(tables), op(op), place(place),
+        layout(e, op, tables.call, place.sequence), terms(tables, op),
         keys(tables.call.tensor(TORSOR_AT_KEY_INDICES, e.i64)),
-        queries(tables.call.tensor(TORSOR_AT_QUERY_INDICES, e.i64)) {}
+        queries(tables.call.tensor(TORSOR_AT_QUERY_INDICES, e.i64)) {
+    all = tables.scans(place.sequence) +
+          scanOffset(e, tables.kernel, tables.call, place.sequence, number);
+    sums = all;
+    if (op.getByHead() || op.getByGroup())
+      sums = all + (op.getByHead() ? place.head : place.group) * layout.perHead;
+  }
 
   void emit() {
-    e.when(rises(), [&] { emitInOrder(); }, [&] { emitInAnyOrder(); });
+    auto sum = [&] {
+      e.when(rises(), [&] { emitInOrder(); }, [&] { emitInAnyOrder(); });
+    };
+    if (!op.getStream())
+      return sum();
+    e.when(areSumsStored(e, op, tables.call), [&] { emitStored(); }, sum);
   }
 
 private:
@@ -81,20 +157,29 @@ private:
   Num indexOf(Num number) const {
     return keyIndex(number, locateKey(e, tables.call, place.sequence, number));
   }
+  Num queryIndex(Num number) const {
+    const Sequence &sequence = place.sequence;
+    return tokenIndex(queries, sequence.queryRow, sequence.queryStart + number,
+                      sequence.queryIndex + number);
+  }
   /// The largest index that counts for a token of this index.
   Num reach(Num index) const { return layout.exclusive ? index - 1 : index; }
-  Num queryReach(Num number) const {
-    const Sequence &sequence = place.sequence;
-    return reach(tokenIndex(queries, sequence.queryRow,
-                            sequence.queryStart + number,
-                            sequence.queryIndex + number));
-  }
-  Nums terms(Num number) const {
-    Place at = placeOf(number);
-    Nums found = emitSlots(op.getTerm(), tables, at, true, false);
-    for (Num &term : found)
-      term = select(at.index >= 0, term, 0.0);
-    return found;
+
+  /// Runs `body` for each query with the place of its sum, and gives that sum
+  /// to the other heads of the group that share it.
+  void forQueries(function_ref<void(Num number, Pointer to)> body) const {
+    Pointer first = all + layout.query;
+    if (op.getByHead() || op.getByGroup())
+      first = first + place.head * layout.perQueryHead;
+    e.loop(0, place.sequence.queryLength, 1, [&](Num number) {
+      Pointer to = first + number * members();
+      body(number, to);
+      if (!op.getByGroup())
+        return;
+      e.loop(1, tables.call.heads / tables.call.groups, 1, [&](Num other) {
+        copySums(members(), to, to + other * layout.perQueryHead);
+      });
+    });
   }
 
   /// Do the keys that exist stand in the order of their indices?
@@ -115,35 +200,6 @@ private:
         })[0];
   }
 
-  /// The terms of members that share a vector.
-  SmallVector<Value> packOf(int64_t first) {
-    auto terms = op.getTerm().front().getTerminator()->getOperands();
-    return SmallVector<Value>(terms.slice(first, tables.kernel.target->lanes));
-  }
-  /// Whether members are summed by vectors.
-  bool isPacked() {
-    int64_t lanes = tables.kernel.target->lanes;
-    if (members() % lanes)
-      return false;
-    for (int64_t m = 0; m < members(); m += lanes)
-      if (!canPack(packOf(m)))
-        return false;
-    return true;
-  }
-  void emitPackedTerms(Num number, Pointer before) {
-    int64_t lanes = tables.kernel.target->lanes;
-    Place at = placeOf(number);
-    Nums arguments =
-        slotArguments(op.getTerm(), tables, at, /*isKey=*/true, false);
-    for (int64_t m = 0; m < members(); m += lanes) {
-      Num term = emitPacked(packOf(m), arguments, tables, at);
-      if (!term.isVector())
-        term = e.splat(term, lanes);
-      term = select(e.splat(at.index >= 0, lanes), term, 0.0);
-      before.store(m + members(), before.load(m, lanes) + term);
-    }
-  }
-
   /// The sum of one member over whole vectors of keys; gives how many keys.
   Num emitVectors() {
     int64_t lanes = tables.kernel.target->lanes;
@@ -157,12 +213,7 @@ private:
                               stretch, lanes);
              return e.loop(0, count, lanes, outer,
                            [&](Num n, ArrayRef<Num> carried) -> Nums {
-                             Place at = places.at(place, keys, n);
-                             Num term = emitSlots(op.getTerm(), tables, at,
-                                                  true, false)[0];
-                             if (!term.isVector())
-                               term = e.splat(term, lanes);
-                             term = select(at.index >= 0, term, 0.0);
+                             Num term = terms.at(places.at(place, keys, n))[0];
                              for (int64_t step = 1; step < lanes; step *= 2) {
                                SmallVector<int32_t> before;
                                for (int64_t lane = 0; lane < lanes; ++lane)
@@ -184,13 +235,10 @@ private:
     Num done = members() == 1 ? emitVectors() : e.index(0);
     e.loop(done, count, 1, [&](Num number) {
       Pointer before = sums + number * members();
-      if (isPacked())
-        return emitPackedTerms(number, before);
-      for (auto [m, term] : llvm::enumerate(terms(number)))
-        before.store(int64_t(m) + members(), before.load(int64_t(m)) + term);
+      terms.add(placeOf(number), before, before + members());
     });
-    e.loop(0, place.sequence.queryLength, 1, [&](Num number) {
-      Num last = queryReach(number);
+    forQueries([&](Num number, Pointer to) {
+      Num last = reach(queryIndex(number));
       // How many keys count: all that stand up to the last of them.
       Num counted = e.choose(
           keys.isAbsent(),
@@ -205,17 +253,16 @@ private:
                             return {select(counts, key + 1, carried[0])};
                           });
           })[0];
-      copy(sums + counted * members(),
-           sums + (layout.query + number * members()));
+      copySums(members(), sums + counted * members(), to);
     });
   }
 
   /// Sums each token's keys one by one.
   void emitInAnyOrder() {
-    Pointer all = sums + layout.term;
+    Pointer own = sums + layout.term;
     e.loop(0, place.sequence.keyLength, 1, [&](Num number) {
-      for (auto [m, term] : llvm::enumerate(terms(number)))
-        all.store(number * members() + int64_t(m), term);
+      for (auto [m, term] : llvm::enumerate(terms.at(placeOf(number))))
+        own.store(number * members() + int64_t(m), term);
     });
     auto sumUpTo = [&](Num last, Pointer to) {
       for (int64_t m = 0; m < members(); ++m)
@@ -224,7 +271,7 @@ private:
         Num index = indexOf(key);
         e.when((index >= 0) & (index <= last), [&] {
           for (int64_t m = 0; m < members(); ++m)
-            to.store(m, to.load(m) + all.load(key * members() + m));
+            to.store(m, to.load(m) + own.load(key * members() + m));
         });
       });
     };
@@ -232,22 +279,69 @@ private:
       Num at = layout.exclusive ? number : number + 1;
       sumUpTo(reach(indexOf(number)), sums + at * members());
     });
-    e.loop(0, place.sequence.queryLength, 1, [&](Num number) {
-      sumUpTo(queryReach(number), sums + (layout.query + number * members()));
+    forQueries([&](Num number, Pointer to) {
+      sumUpTo(reach(queryIndex(number)), to);
     });
   }
 
-  void copy(Pointer from, Pointer to) {
-    for (int64_t m = 0; m < members(); ++m)
-      to.store(m, from.load(m));
+  /// The key with the greatest index up to this one, and that index; -1: none.
+  std::pair<Num, Num> lastUpTo(Num index, Num query) const {
+    const Sequence &sequence = place.sequence;
+    Num count = sequence.keyLength;
+    auto counting = [&]() -> Nums {
+      Num number = max(min(index - sequence.keyIndex, count - 1), -1);
+      return {number, number + sequence.keyIndex};
+    };
+    auto search = [&]() -> Nums {
+      return e.loop(0, count, 1, {e.index(-1), e.index(-1)},
+                    [&](Num number, ArrayRef<Num> carried) -> Nums {
+                      Num at = indexOf(number);
+                      Num later = (at > carried[1]) & (at <= index);
+                      return {select(later, number, carried[0]),
+                              select(later, at, carried[1])};
+                    });
+    };
+    // Where the queries are the last of the keys, as they mostly are.
+    auto given = [&]() -> Nums {
+      Num number = max(count - sequence.queryLength + query, 0);
+      Num isOwn = e.choose(
+          number < count, [&]() -> Nums { return {indexOf(number) == index}; },
+          [&]() -> Nums { return {e.constant(e.i1, int64_t(0))}; })[0];
+      return e.choose(isOwn, [&]() -> Nums { return {number, index}; }, search);
+    };
+    Nums found = e.choose(keys.isAbsent(), counting, given);
+    return {found[0], found[1]};
+  }
+
+  /// The times of the queries: what the cache holds at their own tokens, or
+  /// behind the last before them.
+  void emitStored() {
+    StoredSums stored(e, tables.kernel, tables.call, op, place);
+    forQueries([&](Num number, Pointer to) {
+      Num index = queryIndex(number);
+      auto [key, at] = lastUpTo(index, number);
+      e.when(
+          key >= 0,
+          [&, key = key, at = at] {
+            KeySlot slot = locateKey(e, tables.call, place.sequence, key);
+            e.when(
+                at == index, [&] { copySums(members(), stored.at(slot), to); },
+                [&] { copySums(members(), stored.next(slot), to); });
+          },
+          [&] {
+            for (int64_t m = 0; m < members(); ++m)
+              to.store(m, e.constant(e.f64, 0.0));
+          });
+    });
   }
 
   Emitter &e;
   const TableReader &tables;
   mutable ScanOp op;
   Place place;
-  const ScanLayout &layout;
-  Pointer sums;
+  ScanLayout layout;
+  ScanTerms terms;
+  Pointer all, sums; // of the sequence, and of the head
   Tensor keys, queries;
 };
 
@@ -256,25 +350,10 @@ private:
 void emitScans(Emitter &e, const Kernel &kernel, const Call &call, Num begin,
                Num end) {
   TableReader tables(e, kernel, call);
-  walkItems(
-      e, call, begin, end,
-      [&](const Sequence &) { return headsOf(e, kernel, call); },
-      [&](const Sequence &) { return e.index(0); },
-      [&](const Sequence &sequence, Num head, Num) {
-        Place place;
-        place.sequence = sequence;
-        place.head = head;
-        place.group = head / (call.heads / call.groups);
-        for (auto [n, scan] : llvm::enumerate(kernel.scans)) {
-          ScanOp op = scan;
-          ScanLayout layout(e, op, call, sequence);
-          Pointer sums = tables.scans(sequence) +
-                         (scanOffset(e, kernel, call, sequence, n) +
-                          head * layout.perHead);
-          e.when(head < layout.heads,
-                 [&] { Scan(e, tables, op, place, layout, sums).emit(); });
-        }
-      });
+  forScans(e, kernel, call, begin, end,
+           [&](ScanOp op, int64_t number, const Place &head) {
+             Scan(e, tables, op, number, head).emit();
+           });
 }
 
 } // namespace torsor

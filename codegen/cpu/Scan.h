@@ -3,6 +3,7 @@
 #ifndef TORSOR_CODEGEN_CPU_SCAN_H
 #define TORSOR_CODEGEN_CPU_SCAN_H
 
+#include "codegen/cpu/KeySlots.h"
 #include "codegen/cpu/TableReader.h"
 
 namespace torsor {
@@ -15,9 +16,33 @@ Num scanBytes(Emitter &e, const Kernel &kernel, const Call &call,
 /// a sum differs between them.
 Num scanItems(Emitter &e, const Kernel &kernel, const Call &call);
 
-/// Sums the items begin … end-1.
+/// Runs `body` for each sum among the items begin … end-1, with its number, its
+/// sequence and its head.
+void forScans(
+    Emitter &e, const Kernel &kernel, const Call &call, Num begin, Num end,
+    llvm::function_ref<void(ScanOp, int64_t, const Place &head)> body);
+
+/// Sums fresh keys, or reads what a cache holds at the queries' tokens: the
+/// items begin … end-1.
 void emitScans(Emitter &e, const Kernel &kernel, const Call &call, Num begin,
                Num end);
+
+/// The sums of one head that a cache holds beside its keys.
+class StoredSums {
+public:
+  StoredSums(Emitter &e, const Kernel &kernel, const Call &call, ScanOp op,
+             const Place &head);
+
+  /// The times of a key, and of the token behind it.
+  Pointer at(KeySlot key) const { return place(times, key); }
+  Pointer next(KeySlot key) const { return place(sums, key); }
+
+private:
+  Pointer place(const Tensor &tensor, KeySlot key) const;
+
+  Tensor times, sums;
+  Num head; // null: one sum for all
+};
 
 } // namespace torsor
 

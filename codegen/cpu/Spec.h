@@ -44,6 +44,8 @@ struct Kernel {
   llvm::SmallVector<ScanOp> scans;
   /// Reads none of the tables of `prepare`, which is not called for it.
   bool isUnprepared = false;
+  /// Running sums are those of new keys, and go to the cache.
+  bool appends = false;
 
   /// Whether a phase `prepare` comes first.
   bool hasPrepare() const {

@@ -71,23 +71,40 @@ TableReader::Base TableReader::scan(const Table &table,
   int64_t number = table.info.getNumber();
   ScanOp op = kernel.scans[number];
   ScanLayout layout(e, op, call, sequence);
-  Num at = place.number;
-  if (table.info.getKey() && !layout.exclusive)
-    at = at + 1;
-  Num words = scanOffset(e, kernel, call, sequence, number);
-  Base base = {scans(sequence), {}, {}, {}, {}, {}};
+  Base base;
+  base.data = scans(sequence) + scanOffset(e, kernel, call, sequence, number);
+  Num perHead = layout.perHead, heads = layout.heads;
+  Num at = place.number * layout.members;
+  if (!table.info.getKey()) {
+    base.data = base.data + layout.query;
+    perHead = layout.perQueryHead, heads = layout.queryHeads;
+  } else if (!layout.exclusive) {
+    base.data = base.data + layout.members;
+  }
+  if (table.info.getKey() && op.getStream()) {
+    // Where a cache holds them they lie as its streams do.
+    Tensor stored = sumStream(e, kernel, call, op, /*next=*/false);
+    Num isStored = areSumsStored(e, op, call);
+    bool isVector = place.number.isVector();
+    Num row = isVector ? place.keyRows : place.row;
+    Num token = isVector ? place.keyTokens : place.token;
+    bool perHeads = layout.byHead || layout.byGroup;
+    Num slotStride = stored.stride(perHeads ? 2 : 1);
+    at = select(isStored, row * stored.stride(0) + token * slotStride, at);
+    base.data.base = select(isStored, stored.data.base, base.data.base);
+    perHead = select(isStored, stored.stride(1), perHead);
+  }
   if (at.isVector()) {
     base.places = {at};
-    base.placeStrides = {e.index(layout.members)};
+    base.placeStrides = {e.index(1)};
+    // Those of one clock mostly lie one behind the other.
+    base.mayRun = layout.members == 1;
   } else {
-    words = words + at * layout.members;
+    base.data = base.data + at;
   }
-  if (!table.info.getKey())
-    words = words + layout.query;
-  base.data = base.data + words;
-  if (op.getByHead()) {
-    base.strides.push_back(layout.perHead);
-    base.extents.push_back(layout.heads);
+  if (layout.byHead || layout.byGroup) {
+    base.strides.push_back(perHead);
+    base.extents.push_back(heads);
   }
   base.strides.push_back(e.index(1));
   base.extents.push_back(e.index(layout.members));
@@ -98,8 +115,10 @@ Pointer TableReader::timesAt(const Table &table, const Place &place,
                              Num first) const {
   Base base = scan(table, place);
   Num offset = first;
-  if (base.strides.size() > 1)
+  if (hasAxis(table, "H"))
     offset = offset + place.head * base.strides[0];
+  else if (hasAxis(table, "G"))
+    offset = offset + place.group * base.strides[0];
   return base.data + offset;
 }
 
@@ -156,6 +175,15 @@ Num TableReader::elements(Pointer data, ArrayRef<Num> indices,
   return gather(data, offsets);
 }
 
+Num TableReader::run(Pointer data, Num places) const {
+  int64_t lanes = places.lanes();
+  Num first = e.lane(places, 0);
+  Num apart = places != e.splat(first, lanes) + e.iota(e.i64, lanes);
+  return e.choose(
+      e.any(apart), [&]() -> Nums { return {gather(data, places)}; },
+      [&]() -> Nums { return {data.load(first, lanes)}; })[0];
+}
+
 Num TableReader::fetch(const Table &table, const Place &place,
                        ArrayRef<Num> indices, Type result) const {
   Base base = this->base(table, place);
@@ -184,6 +212,8 @@ Num TableReader::fetch(const Table &table, const Place &place,
       loaded = e.choose(
           isRun, [&]() -> Nums { return {at.load(first, lanes)}; },
           [&]() -> Nums { return {elements(at, varying, steps, 1)}; })[0];
+    else if (base.mayRun && varying.size() == 1)
+      loaded = run(at, varying[0]);
     else
       loaded = elements(at, varying, steps, 1);
     return {widenElement(e, loaded, result)};

@@ -66,12 +66,15 @@ private:
     Num absent;            // of an argument: whether it is not there
     // Of many tokens, still to be added: rows, tokens and their strides.
     Nums places, placeStrides;
+    bool mayRun = false; // the places may be one behind the other
   };
   Base base(const Table &table, const Place &place) const;
   /// `lanes` elements behind `data`, or the elements that vectors of indices
   /// tell.
   Num elements(Pointer data, llvm::ArrayRef<Num> indices,
                llvm::ArrayRef<Num> steps, int64_t lanes) const;
+  /// The elements at these places, one load where they stand in a row.
+  Num run(Pointer data, Num places) const;
   Base argument(const Table &table, const Place &place) const;
   Base scan(const Table &table, const Place &place) const;
 };

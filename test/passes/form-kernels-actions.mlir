@@ -141,11 +141,21 @@ torsor.scheme @forgetting head(2) {
 
 // CHECK-LABEL: func.func @running.prefill
 // CHECK: torsor.scan 0 sequences(%{{.*}}) tables(%{{.*}})
-// CHECK-SAME: exclusive
+// CHECK-SAME: exclusive stream "c"
 // CHECK: torsor.fetch
 // CHECK: torsor.yield %{{.*}} : f64
 // CHECK: torsor.attention
 // CHECK: torsor.fetch %{{.*}}[%{{.*}}] : memref<?x1xf64> -> f64
+// An append sums on, in the cache, which holds no gates.
+// CHECK-LABEL: func.func @running.append
+// CHECK: torsor.scan 0 sequences
+// CHECK-SAME: #torsor.table<argument 0["token"]>] exclusive stream "c"
+// CHECK: torsor.append
+// CHECK: torsor.interface @running
+// CHECK-SAME: name = "c", type = f64
+// CHECK-SAME: name = "c.next", type = f64
+// CHECK-SAME: name = "index"
+// CHECK-NOT: name = "gate"
 torsor.scheme @running head(2) {
   %i = torsor.token query
   %j = torsor.token key
