@@ -55,11 +55,25 @@ static std::string describeCache(const SchemeFacts &facts) {
   std::string text =
       fmt::format("Cache: keys lie {}\n", facts.keysActed ? "acted on" : "raw");
   text += describeRebase(facts);
-  std::string beside;
-  for (const TensorFacts &stream : facts.streams)
-    if (stream.name != "k" && stream.name != "v")
+  std::string sums, beside;
+  for (const TensorFacts &stream : facts.streams) {
+    if (stream.name == "k" || stream.name == "v")
+      continue;
+    std::string axis = stream.headAxis();
+    if (stream.optional)
       beside +=
           (beside.empty() ? "" : ", ") + stream.name + " (" + stream.type + ")";
+    else
+      sums +=
+          fmt::format("{}{} ({}, {} bytes a token{})", sums.empty() ? "" : ", ",
+                      stream.name, stream.type, stream.tokenBytes(),
+                      axis == "H"   ? " for each query head"
+                      : axis == "G" ? " for each key head"
+                                    : "");
+  }
+  if (!sums.empty())
+    text +=
+        fmt::format("  beside k and v it holds the running sums: {}\n", sums);
   if (!beside.empty())
     text += fmt::format("  beside k and v it holds, where a call has them: "
                         "{}\n",

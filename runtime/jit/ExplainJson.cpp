@@ -311,7 +311,12 @@ static void writeCaches(OStream &out, StackOp stack,
                   facts, llvm::cast<mlir::FlatSymbolRefAttr>(use).getValue()))
             out.object([&] {
               out.attribute("tokens", one->cacheTokens);
-              attributeReal(out, "bytes_per_head", one->cacheBytes);
+              attributeReal(out, "bytes_per_head",
+                            one->cacheBytes + one->groupSums);
+              if (one->headSums > 0)
+                attributeReal(out, "sum_bytes_per_query_head", one->headSums);
+              if (one->sharedSums > 0)
+                attributeReal(out, "sum_bytes", one->sharedSums);
             });
       });
   });

@@ -29,10 +29,17 @@ static std::string describeCache(const SchemeFacts &facts) {
   if (facts.cacheTokens == 0)
     return fmt::format("    {}: a state of {} for each query head and layer\n",
                        facts.name, describeBytes(facts.cacheBytes));
+  std::string sums;
+  if (facts.headSums > 0)
+    sums += fmt::format(", and sums of {} for each query head",
+                        describeBytes(facts.headSums));
+  if (facts.sharedSums > 0)
+    sums += fmt::format(", and sums of {} for all heads",
+                        describeBytes(facts.sharedSums));
   return fmt::format("    {}: a cache of {} of {} tokens, {} for each key "
-                     "head and layer\n",
+                     "head and layer{}\n",
                      facts.name, facts.cacheTokens, facts.length,
-                     describeBytes(facts.cacheBytes));
+                     describeBytes(facts.cacheBytes + facts.groupSums), sums);
 }
 
 std::string torsor::describeRuns(llvm::ArrayRef<int64_t> numbers) {
@@ -80,7 +87,8 @@ std::string torsor::explainStacks(mlir::ModuleOp schemes,
         names += " " + name.str();
         if (const SchemeFacts *one = findFacts(facts, name)) {
           caches += describeCache(*one);
-          total += static_cast<double>(group.size()) * one->cacheBytes;
+          total += static_cast<double>(group.size()) *
+                   (one->cacheBytes + one->groupSums);
         }
       }
       text += fmt::format(

@@ -345,6 +345,15 @@ static void measureCache(SchemeOp scheme, SchemeFacts &facts, int64_t bytes) {
   facts.cacheTokens = static_cast<int64_t>(most);
   int64_t lanes = facts.head + (scheme.getValueLow() ? 0 : facts.value);
   facts.cacheBytes = most * static_cast<double>(lanes * bytes);
+  for (const TensorFacts &stream : facts.streams) {
+    if (stream.optional || stream.name == "k" || stream.name == "v")
+      continue;
+    std::string axis = stream.headAxis();
+    double &sums = axis == "H"   ? facts.headSums
+                   : axis == "G" ? facts.groupSums
+                                 : facts.sharedSums;
+    sums += most * static_cast<double>(stream.tokenBytes());
+  }
 }
 
 SchemeFacts torsor::gatherFacts(SchemeOp scheme, InterfaceOp interface,

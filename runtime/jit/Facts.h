@@ -63,6 +63,11 @@ struct TensorFacts {
   std::string per;
   std::vector<std::string> axes;
   bool atQuery = false, atKey = false, optional = false;
+
+  /// Of a stream beside k and v: bytes that a token takes, for each head where
+  /// `headAxis` is "H" or "G" (empty: there is one for all).
+  int64_t tokenBytes() const;
+  std::string headAxis() const;
 };
 
 struct SchemeFacts {
@@ -118,6 +123,9 @@ struct SchemeFacts {
   /// the bytes of their keys and values, of one key head.
   int64_t cacheTokens = 0;
   double cacheBytes = 0;
+  /// Those of running sums beside them: of one key head, of one query head, and
+  /// of all heads together.
+  double groupSums = 0, headSums = 0, sharedSums = 0;
 
   /// A turn or a plane acts on q and k, or on v.
   bool hasTurns() const;

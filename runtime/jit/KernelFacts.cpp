@@ -21,6 +21,20 @@ static std::string printType(mlir::Type type) {
   return text;
 }
 
+int64_t TensorFacts::tokenBytes() const {
+  int64_t bytes = type == "f64" || type == "i64"    ? 8
+                  : type == "i1"                    ? 1
+                  : type == "f16" || type == "bf16" ? 2
+                                                    : 4;
+  for (const std::string &axis : axes)
+    bytes *= std::max(std::atoll(axis.c_str()), 1LL);
+  return bytes;
+}
+
+std::string TensorFacts::headAxis() const {
+  return !axes.empty() && (axes[0] == "H" || axes[0] == "G") ? axes[0] : "";
+}
+
 static TensorFacts readTensor(FieldAttr field) {
   TensorFacts tensor;
   tensor.name = field.getName().str();
