@@ -10,7 +10,6 @@
 #include <cmath>
 #include <numeric>
 #include <random>
-#include <string_view>
 
 using namespace torsor;
 
@@ -62,19 +61,26 @@ torsor_tensor BenchCall::makeArgument(const torsor_argument &argument,
   return array.tensor();
 }
 
+bool BenchCall::isStream(std::string_view name) const {
+  torsor_scheme_info info = {};
+  info.size = sizeof info;
+  checkStatus(torsor_scheme_describe(scheme, &info), "describe");
+  for (int64_t n = 0; n < info.streams; ++n) {
+    torsor_argument stream = {};
+    stream.size = sizeof stream;
+    checkStatus(torsor_scheme_stream(scheme, n, &stream), "describe");
+    if (name == stream.name)
+      return true;
+  }
+  return false;
+}
+
 void BenchCall::makeArguments() {
   torsor_scheme_info info = {};
   info.size = sizeof info;
   checkStatus(torsor_scheme_describe(scheme, &info), "describe");
   variant = info.variant;
-  bool hasValues = false; // else they are lanes of the keys
-  for (int64_t n = 0; n < info.streams; ++n) {
-    torsor_argument stream = {};
-    stream.size = sizeof stream;
-    checkStatus(torsor_scheme_stream(scheme, n, &stream), "describe");
-    hasValues |= std::string_view(stream.name) == "v";
-  }
-  if (!hasValues)
+  if (!isStream("v")) // values are lanes of the keys
     v = Array();
   for (int64_t n = 0; n < info.arguments; ++n) {
     torsor_argument argument = {};
@@ -137,12 +143,13 @@ void BenchCall::fillCache() {
   append.v = v.tensor();
   append.cache = cache;
   checkStatus(torsor_run(instance, TORSOR_APPEND, &append, &pool), "append");
-  // What the cache stores with each key must not be given again.
+  // What the cache stores with each key must not be given again, and what has
+  // no stream is not read of cached keys.
   std::erase_if(inputs, [&](const torsor_binding &input) {
     torsor_tensor stream = {};
-    return input.side == TORSOR_KEY &&
-           torsor_cache_stream(cache, input.name, &stream) == TORSOR_OK &&
-           stream.data;
+    bool isStored =
+        torsor_cache_stream(cache, input.name, &stream) == TORSOR_OK;
+    return input.side == TORSOR_KEY && (isStored || !isStream(input.name));
   });
   batch.inputs = inputs.data();
   batch.input_count = static_cast<int64_t>(inputs.size());

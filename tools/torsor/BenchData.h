@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace torsor {
@@ -68,6 +69,8 @@ private:
   torsor_tensor makeArgument(const torsor_argument &argument, int64_t tokens);
   void makePages();
   void fillCache();
+  /// Whether a cache can hold values of this name beside its keys.
+  bool isStream(std::string_view name) const;
 };
 
 } // namespace torsor
