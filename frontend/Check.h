@@ -15,6 +15,9 @@ struct Setting {
   std::string value;
 };
 
+/// Layers of the largest stack.
+constexpr int64_t mostLayers = 4096;
+
 struct CheckOptions {
   /// Values for arguments of schemes, by name.
   std::vector<Setting> settings;

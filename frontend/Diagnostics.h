@@ -76,6 +76,15 @@ public:
                      llvm::StringRef id, std::string text);
   Diagnostic &add(Diagnostic diagnostic);
 
+  /// Drops the warnings at places of which `drop` is true. Not for those who
+  /// still hold references to messages.
+  template <typename Predicate> void dropWarnings(Predicate drop) {
+    std::erase_if(list, [&](const Diagnostic &diagnostic) {
+      return diagnostic.level == DiagnosticLevel::Warning &&
+             drop(diagnostic.place);
+    });
+  }
+
   bool hasErrors() const { return errorCount != 0; }
   unsigned getErrorCount() const { return errorCount; }
   size_t size() const { return list.size(); }

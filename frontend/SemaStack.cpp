@@ -173,9 +173,9 @@ void Sema::checkStack(const StackItem *item) {
       return;
     layers = *given;
   }
-  if (layers < 1 || layers > 4096) {
+  if (layers < 1 || layers > mostLayers) {
     fail(env, item->layers ? item->layers->range : item->name.range, "large",
-         fmt::format("a stack has 1 to 4096 layers, not {}", layers));
+         fmt::format("a stack has 1 to {} layers, not {}", mostLayers, layers));
     return;
   }
   llvm::StringSet<> bound;

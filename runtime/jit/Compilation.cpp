@@ -5,6 +5,7 @@
 #include "frontend/Emit.h"
 #include "frontend/MlirDiagnostics.h"
 #include "passes/SplitEncoding.h"
+#include "runtime/jit/ChosenWarnings.h"
 #include "runtime/jit/CompilationState.h"
 #include "runtime/jit/Explain.h"
 
@@ -98,6 +99,8 @@ bool Compilation::check() {
     file = checkFile(source, options.check, diagnostics, options.prelude);
     if (file && !diagnostics.hasErrors())
       choose();
+    if (file && !options.scheme.empty() && !diagnostics.hasErrors())
+      dropOtherWarnings(*file, options.scheme, diagnostics);
   }
   return file && isClean();
 }

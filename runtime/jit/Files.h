@@ -3,9 +3,9 @@
 #ifndef TORSOR_RUNTIME_JIT_FILES_H
 #define TORSOR_RUNTIME_JIT_FILES_H
 
-#include "llvm/ADT/StringRef.h"
-
+#include <initializer_list>
 #include <string>
+#include <string_view>
 
 namespace torsor {
 
@@ -14,18 +14,30 @@ namespace torsor {
 bool readWholeFile(const std::string &path, std::string &bytes,
                    std::string &error);
 
-/// Writes `bytes` to `path`: into a temporary file beside it, to the disk, and
-/// then under its name, so that a reader or a crash at any moment sees the old
-/// file or the new one. False: `error` says why, and nothing is left behind.
-bool writeWholeFile(const std::string &path, llvm::StringRef bytes,
+/// Writes `parts`, one behind the other, to `path`: into a temporary file
+/// beside it, to the disk, and then under its name, so that a reader or a crash
+/// at any moment sees the old file or the new one. A link stays: what it leads
+/// to is replaced. Pipes and devices are written to, never replaced. False:
+/// `error` says why, and nothing is left behind.
+bool writeWholeFile(const std::string &path,
+                    std::initializer_list<std::string_view> parts,
                     std::string &error);
+bool writeWholeFile(const std::string &path, std::string_view bytes,
+                    std::string &error);
+
+/// The file behind the links of `path`, which need not exist.
+std::string followLinks(const std::string &path);
+/// Would writing replace the file, or make it? False of pipes and devices.
+bool isReplaceable(const std::string &path);
+/// Would two outputs be one file that the second replaces?
+bool isSameOutput(const std::string &a, const std::string &b);
 
 /// A name for a temporary file in the folder of `path`, of no other process
 /// and no other call.
 std::string makeTemporaryName(const std::string &path);
 
 /// Temporary files end so; whatever is old and ends so was left by a crash.
-constexpr llvm::StringLiteral temporarySuffix = ".tmp";
+constexpr std::string_view temporarySuffix = ".tmp";
 
 } // namespace torsor
 

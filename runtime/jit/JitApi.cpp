@@ -33,8 +33,10 @@ torsor_status torsor_compiler_create(const torsor_compiler_options *given,
   torsor_compiler_options options = {};
   if (!readStruct(given, options))
     return fail(TORSOR_INVALID,
-                "compiler_create: options has a wrong size, or fields that "
-                "this version does not know");
+                fmt::format("compiler_create: options.size must be {}, the "
+                            "size of the struct; what a later version adds "
+                            "must be zero",
+                            sizeof options));
   constexpr uint32_t known =
       TORSOR_CACHE_OFF | TORSOR_CACHE_READ_ONLY | TORSOR_CACHE_REFRESH;
   if (options.flags & ~known)

@@ -35,15 +35,18 @@ bool torsor::readOptions(const torsor_compile_options *given,
                          CompileOptions &options, std::string &error) {
   torsor_compile_options in = {};
   if (!readStruct(given, in)) {
-    error = "options has a wrong size, or fields that this version does not "
-            "know";
+    error = fmt::format("options.size must be {}, the size of the struct; what "
+                        "a later version adds must be zero",
+                        sizeof in);
     return false;
   }
   constexpr uint32_t flags = TORSOR_F32_REFERENCE | TORSOR_REMARKS |
                              TORSOR_WARNINGS_ARE_ERRORS |
                              TORSOR_ADDRESS_SANITIZER | TORSOR_THREAD_SANITIZER;
   constexpr uint32_t operations = (2u << TORSOR_STEP) - 2;
-  if (in.flags & ~flags)
+  if (in.reserved)
+    error = fmt::format("options.reserved is {}, but must be 0", in.reserved);
+  else if (in.flags & ~flags)
     error = fmt::format("unknown flags {}", in.flags & ~flags);
   else if (in.ops & ~operations)
     error =
@@ -61,6 +64,12 @@ bool torsor::readOptions(const torsor_compile_options *given,
       error = fmt::format("options.settings[{}] has a null pointer", n);
       return false;
     }
+    for (const Setting &other : options.check.settings)
+      if (other.name == in.settings[n].name) {
+        error = fmt::format("options.settings gives '{}' two values, {} and {}",
+                            other.name, other.value, in.settings[n].value);
+        return false;
+      }
     options.check.settings.push_back(
         {in.settings[n].name, in.settings[n].value});
   }

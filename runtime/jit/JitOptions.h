@@ -10,21 +10,22 @@
 
 namespace torsor {
 
-/// Reads a struct that begins with its size: what an older caller leaves out
-/// is zero, what a newer one adds must be. Null is all zero.
+/// Reads a struct that begins with its size, as the core does: a size below
+/// today's struct is refused, and so is a surplus that is not zero. Null is all
+/// zero.
 template <typename T> bool readStruct(const T *given, T &out) {
   out = {};
   if (!given)
     return true;
   uint32_t size;
   std::memcpy(&size, given, sizeof size);
-  if (size < sizeof size)
+  if (size < sizeof(T))
     return false;
   const char *bytes = reinterpret_cast<const char *>(given);
   for (size_t n = sizeof(T); n < size; ++n)
     if (bytes[n])
       return false;
-  std::memcpy(&out, given, std::min<size_t>(size, sizeof(T)));
+  std::memcpy(&out, given, sizeof(T));
   return true;
 }
 

@@ -85,9 +85,14 @@ listLinkers(const std::string &object, const std::string &output) {
 /// Links an object into a shared one at `path`, whole or not at all.
 static bool linkShared(const std::string &object, const std::string &path,
                        std::string &error) {
-  std::string input = makeTemporaryName(path + ".o");
-  std::string output = makeTemporaryName(path);
-  std::string log = makeTemporaryName(path + ".log");
+  if (!isReplaceable(path)) {
+    error = fmt::format("cannot write '{}': it is no regular file", path);
+    return false;
+  }
+  std::string target = followLinks(path);
+  std::string input = makeTemporaryName(target + ".o");
+  std::string output = makeTemporaryName(target);
+  std::string log = makeTemporaryName(target + ".log");
   llvm::scope_exit cleanup([&] {
     for (const std::string &file : {input, output, log})
       unlink(file.c_str());
@@ -109,7 +114,7 @@ static bool linkShared(const std::string &object, const std::string &path,
         std::nullopt, llvm::StringRef(log), llvm::StringRef(log)};
     int code = llvm::sys::ExecuteAndWait(command[0], arguments, std::nullopt,
                                          redirects, 60, 0, &message);
-    if (code == 0 && rename(output.c_str(), path.c_str()) == 0)
+    if (code == 0 && rename(output.c_str(), target.c_str()) == 0)
       return true;
     std::string text, unread;
     readWholeFile(log, text, unread);
@@ -144,7 +149,8 @@ bool torsor::compileToFiles(Compilation &compilation, const std::string &prefix,
       error = fmt::format("cannot write '{}': {}", path, error);
       // New files beside an old object would lie about it.
       for (const std::string &other : written)
-        unlink(other.c_str());
+        if (isReplaceable(other))
+          unlink(followLinks(other).c_str());
       written.clear();
       return false;
     }

@@ -130,7 +130,23 @@ TEST(Jit, WrongCallsAreRefused) {
   };
   torsor_compile_options options = {};
   EXPECT_EQ(compile(&options), TORSOR_INVALID) << "size 0";
+  for (uint32_t size : {8u, 13u, uint32_t(sizeof options) - 1}) {
+    options.size = size;
+    EXPECT_EQ(compile(&options), TORSOR_INVALID) << size;
+  }
   options.size = sizeof options;
+  options.reserved = 1;
+  EXPECT_EQ(compile(&options), TORSOR_INVALID);
+  options.reserved = 0;
+  torsor_setting twice[] = {{"w", "4"}, {"w", "5"}};
+  options.settings = twice;
+  options.setting_count = 2;
+  EXPECT_EQ(compile(&options), TORSOR_INVALID);
+  EXPECT_NE(std::string(torsor_error()).find("'w' two values, 4 and 5"),
+            std::string::npos)
+      << torsor_error();
+  options.settings = nullptr;
+  options.setting_count = 0;
   options.flags = 1u << 20;
   EXPECT_EQ(compile(&options), TORSOR_INVALID);
   options.flags = 0;

@@ -3,6 +3,8 @@
 // Python dictionary with the keys descr, fortran_order and shape.
 #include "tools/support/Npy.h"
 
+#include "runtime/jit/Files.h"
+
 #include <cctype>
 #include <cerrno>
 #include <cstdio>
@@ -255,18 +257,6 @@ static std::string formatHeader(const Array &array) {
   return header + '\n';
 }
 
-/// A file is replaced whole or not at all, where a link leads if it is one.
-/// Pipes and devices are written to.
-static std::string findFile(const std::string &path, bool &isFile) {
-  std::error_code error;
-  std::filesystem::path target = path;
-  if (std::filesystem::exists(path, error)) {
-    target = std::filesystem::canonical(path, error);
-    isFile = std::filesystem::is_regular_file(target, error);
-  }
-  return error ? path : target.string();
-}
-
 bool torsor::writeNpy(const std::string &path, const Array &array,
                       std::string &error) {
   std::string header = formatHeader(array);
@@ -274,24 +264,11 @@ bool torsor::writeNpy(const std::string &path, const Array &array,
   start += static_cast<char>(header.size() & 255);
   start += static_cast<char>(header.size() >> 8);
   start += header;
-  bool isFile = true;
-  std::string target = findFile(path, isFile);
-  std::string temporary =
-      isFile ? fmt::format("{}.{}.tmp", target, getpid()) : target;
-  std::FILE *file = std::fopen(temporary.c_str(), "wb");
-  bool done = file != nullptr;
-  if (file) {
-    size_t size = static_cast<size_t>(array.bytes());
-    done = std::fwrite(start.data(), 1, start.size(), file) == start.size() &&
-           std::fwrite(array.data(), 1, size, file) == size;
-    done &= std::fclose(file) == 0;
-    done = done &&
-           (!isFile || std::rename(temporary.c_str(), target.c_str()) == 0);
-  }
-  if (!done) {
-    error = fmt::format("'{}': {}", path, std::strerror(errno));
-    if (file && isFile)
-      std::remove(temporary.c_str());
-  }
+  std::string_view data(static_cast<const char *>(array.data()),
+                        static_cast<size_t>(array.bytes()));
+  std::string why;
+  bool done = writeWholeFile(path, {start, data}, why);
+  if (!done)
+    error = fmt::format("'{}': {}", path, why);
   return done;
 }

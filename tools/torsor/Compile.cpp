@@ -25,13 +25,15 @@ struct CompileCommand {
 static uint32_t parseOperations(const std::vector<std::string> &names) {
   uint32_t bits = 0;
   for (const std::string &name : names) {
-    uint32_t before = bits;
+    bool known = name.empty();
     for (unsigned op = 0; op <= TORSOR_STEP; ++op)
       if (name == getOperationName(op) ||
           (op == TORSOR_ATTEND && name == "attend") ||
-          (op == TORSOR_STEP && name == "step"))
-        bits |= 1u << op;
-    if (bits == before && name != "")
+          (op == TORSOR_STEP && name == "step")) {
+        known |= !name.empty();
+        bits |= name.empty() ? 0 : 1u << op;
+      }
+    if (!known)
       failUsage(fmt::format("--op {}: write prefill, decode, append, merge, "
                             "rebase, embed, attend or step",
                             name));

@@ -7,6 +7,7 @@
 #include "runtime/jit/Files.h"
 #include "tools/torsor/Commands.h"
 #include "tools/torsor/Failure.h"
+#include "tools/torsor/Options.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -99,12 +100,11 @@ void torsor::addImportCommand(CLI::App &app) {
       ->type_name("KEY")
       ->take_all()
       ->allow_extra_args(false);
-  command
-      ->add_option("--gain", state->gain,
-                   "Factor on the rotated lanes of q and of k, in place of the "
-                   "one that the rescaling implies")
-      ->type_name("G")
-      ->check(CLI::PositiveNumber);
+  setPositive(*command
+                   ->add_option("--gain", state->gain,
+                                "Factor on the rotated lanes of q and of k, in "
+                                "place of the one that the rescaling implies")
+                   ->type_name("G"));
   command->add_flag("--documents", state->options.documents,
                     "Calls bring packed documents: adds an input 'doc'");
   command->add_flag("--images", state->options.images,

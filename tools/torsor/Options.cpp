@@ -9,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cmath>
 #include <fmt/format.h>
 
 using namespace torsor;
@@ -44,7 +45,7 @@ void torsor::addSourceOptions(CLI::App &command, SourceOptions &options) {
       .add_option("--layers", options.layers,
                   "Number of layers of a stack that leaves it open")
       ->type_name("N")
-      ->check(CLI::Range(int64_t{1}, int64_t{100000}));
+      ->check(CLI::Range(int64_t{1}, mostLayers));
   command
       .add_option("--prelude", options.prelude,
                   "A standard library to use in place of the one built in")
@@ -63,6 +64,18 @@ void torsor::addArithmeticOption(CLI::App &command, SourceOptions &options) {
       "product of time and frequency, cos, sin and the turned lanes rounded "
       "to the type of q and k. Off by 0.01 radians at 100 000 tokens; a "
       "cache written with it is read with it alone");
+}
+
+void torsor::setPositive(CLI::Option &option) {
+  option.check([](const std::string &text) {
+    double value = 0;
+    const char *end = text.data() + text.size();
+    auto [rest, code] = std::from_chars(text.data(), end, value);
+    bool good =
+        code == std::errc() && rest == end && value > 0 && std::isfinite(value);
+    return good ? std::string()
+                : fmt::format("{} is not a number above 0", text);
+  });
 }
 
 std::pair<int64_t, int64_t> torsor::parseHeads(const std::string &text) {
@@ -158,6 +171,11 @@ torsor::startCompilation(const SourceOptions &options, CompileOptions compile) {
     auto [name, value] = llvm::StringRef(setting).split('=');
     if (name.trim().empty() || value.trim().empty())
       failUsage(fmt::format("--set {}: write NAME=VALUE", setting));
+    for (const Setting &other : compile.check.settings)
+      if (other.name == name.trim())
+        failUsage(fmt::format("--set gives '{}' two values, {} and {}; leave "
+                              "one out",
+                              other.name, other.value, value.trim().str()));
     compile.check.settings.push_back({name.trim().str(), value.trim().str()});
   }
   if (!options.prelude.empty()) {

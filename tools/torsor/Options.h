@@ -11,7 +11,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+} // namespace CLI
 
 namespace torsor {
 
@@ -35,6 +36,9 @@ void addSourceOptions(CLI::App &command, SourceOptions &options);
 
 /// Adds --f32-reference.
 void addArithmeticOption(CLI::App &command, SourceOptions &options);
+
+/// Takes finite numbers above 0 alone.
+void setPositive(CLI::Option &option);
 
 /// Parses `8/2` or `8`: heads of queries and of keys. Throws a usage failure.
 std::pair<int64_t, int64_t> parseHeads(const std::string &text);

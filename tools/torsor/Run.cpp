@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `torsor run`: a scheme on arrays from files.
 #include "dialect/TorsorDialect.h"
+#include "runtime/jit/Files.h"
 #include "runtime/jit/ObjectLoader.h"
 #include "tools/torsor/Commands.h"
 #include "tools/torsor/Compare.h"
@@ -175,6 +176,10 @@ void Runner::run() {
   if (options.reference && options.compare)
     failUsage("--reference computes with the reference alone, --compare with "
               "both; give one of the two");
+  if (isSameOutput(options.out, options.lse))
+    failUsage(fmt::format("--out {} and --lse {} are one file; give each its "
+                          "own",
+                          options.out, options.lse));
   readTensors(options.files, inputs);
   readArguments(options.files, compileScheme(), inputs);
   checkGiven(emitScheme(), inputs);
@@ -295,12 +300,12 @@ void torsor::addRunCommand(CLI::App &app) {
   command
       ->add_option("--expect-lse", options->expectLse, "An lse to compare with")
       ->type_name("FILE.npy");
-  command
-      ->add_option("--tolerance", options->tolerance,
-                   "Bound of the error, times the largest |o| if above 1; "
-                   "by default 1e-5 (f32), 1.6e-2 (bf16), 2e-3 (f16)")
-      ->type_name("X")
-      ->check(CLI::PositiveNumber);
+  setPositive(
+      *command
+           ->add_option("--tolerance", options->tolerance,
+                        "Bound of the error, times the largest |o| if above 1; "
+                        "by default 1e-5 (f32), 1.6e-2 (bf16), 2e-3 (f16)")
+           ->type_name("X"));
   command
       ->add_option("--target", options->target,
                    "Machine level; by default that of this CPU")
