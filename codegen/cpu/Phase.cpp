@@ -50,15 +50,15 @@ static Num exactRest(Num time, Num rates) {
 }
 
 /// The upper 32 bits of the phase in turns: as a signed number, -1/2 … 1/2.
+/// Rates are fixed point.
 static Num phaseBits(Emitter &e, Num time, Num rates) {
   int64_t lanes = rates.lanes();
-  bool fixed = mlir::isa<mlir::IntegerType>(rates.element());
   bool whole = mlir::isa<mlir::IntegerType>(time.type());
   auto high = [&](Num phase) {
     // Logical shift, so that truncation is a shuffle of the upper halves.
     return e.convert(phase >> 32, e.i32);
   };
-  if (fixed && whole)
+  if (whole)
     return lanes > 1 ? upperProduct(e, rates, e.convert(time, e.i64))
                      : high(rates * time);
   // To 2^-32 of a turn, by an addition that leaves a whole number in the low
@@ -68,8 +68,6 @@ static Num phaseBits(Emitter &e, Num time, Num rates) {
                         e.constant(rest.type(), 0x1.8p52)),
                     /*upper=*/false);
   };
-  if (!fixed)
-    return fraction(exactRest(time, rates));
   // time = n + r with n whole: n * U wraps exactly, r * U is below a turn.
   Num n = e.floor(time);
   Num r = e.splat(time - n, lanes);
@@ -125,14 +123,31 @@ static CosSin emitRoundedCosSin(Emitter &e, Num time, Num rates) {
   return inQuarter(e, quarter, cosine, sine);
 }
 
+/// A phase as quarter turns, modulo 4, and the radians that are left, in
+/// -pi / 4 … pi / 4.
+static std::pair<Num, Num> nearestQuarter(Emitter &e, Num time, Num rates) {
+  if (rates.element() == e.f64) {
+    // A sum with 1.5 * 2^52 is whole, and has its number in the low bits. The
+    // product counts with all its bits (exactRest).
+    Num at = e.splat(e.convert(time, e.f64) * 4.0, rates.lanes());
+    Num magic = e.constant(rates.type(), 0x1.8p52);
+    Num shifted = fma(at, rates, magic);
+    Num rest = e.convert(fma(at, rates, magic - shifted), e.f32);
+    // Beyond 2^51 quarters it means nothing; it stays in range, or NaN.
+    auto bound = [&](double value) { return e.constant(rest.type(), value); };
+    rest = min(bound(0.5), max(bound(-0.5), rest));
+    return {e.halves(shifted, /*upper=*/false), rest * (M_PI / 2)};
+  }
+  Num bits = phaseBits(e, time, rates);
+  Num quarter = (bits + (int64_t(1) << 29)) >> 30;
+  Num rest = bits - (quarter << 30);
+  return {quarter, e.convert(rest, e.f32) * (2 * M_PI * 0x1p-32)};
+}
+
 CosSin emitCosSin(Emitter &e, Num time, Num rates) {
   if (rates.element() == e.f32)
     return emitRoundedCosSin(e, time, rates);
-  Num bits = phaseBits(e, time, rates);
-  // To the nearest quarter turn; the rest is -1/8 … 1/8 of a turn.
-  Num quarter = (bits + (int64_t(1) << 29)) >> 30;
-  Num rest = bits - (quarter << 30);
-  Num x = e.convert(rest, e.f32) * (2 * M_PI * 0x1p-32);
+  auto [quarter, x] = nearestQuarter(e, time, rates);
   Num y = x * x;
   auto polynomial = [&](std::initializer_list<double> coefficients) {
     Num p;
