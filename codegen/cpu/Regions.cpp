@@ -47,11 +47,23 @@ static Num emitBound(Operation &op, ArrayRef<Num> operands) {
   return {};
 }
 
+/// A quotient by a power of two as a product. Null for others.
+static Num emitQuotient(Operation &op, ArrayRef<Num> operands) {
+  APFloat divisor(0.0), inverse(0.0);
+  if (!isa<arith::DivFOp>(op) ||
+      !matchPattern(op.getOperand(1), m_ConstantFloat(&divisor)) ||
+      !divisor.getExactInverse(&inverse))
+    return {};
+  return operands[0] * inverse.convertToDouble();
+}
+
 Nums cloneElementwise(Emitter &e, const Target &target, Operation &op,
                       Nums operands) {
   if (Num own = emitVectorMath(e, target, op, operands))
     return {own};
   if (Num own = emitBound(op, operands))
+    return {own};
+  if (Num own = emitQuotient(op, operands))
     return {own};
   if (isa<arith::FPToSIOp>(op) && operands[0].isVector())
     return {e.convert(operands[0], op.getResult(0).getType())};

@@ -27,9 +27,12 @@ Num emitWideExp(Emitter &e, Num x) {
   Num rest = fma(minus, e.constant(x.type(), ln2High), x);
   rest = fma(minus, e.constant(x.type(), ln2Low), rest);
   // The series: |rest| <= log(2) / 2.
-  Num sum = e.constant(x.type(), 1.0);
-  for (int k = 13; k > 0; --k)
-    sum = fma(rest * (1.0 / k), sum, e.constant(x.type(), 1.0));
+  double coefficients[14] = {1.0};
+  for (int k = 1; k < 14; ++k)
+    coefficients[k] = coefficients[k - 1] / k;
+  Num sum = e.constant(x.type(), coefficients[13]);
+  for (int k = 12; k >= 0; --k)
+    sum = fma(rest, sum, e.constant(x.type(), coefficients[k]));
   Num half = e.rint(n * 0.5);
   return sum * power(e, half) * power(e, n - half);
 }
@@ -47,7 +50,8 @@ Num emitWideLog1p(Emitter &e, Num x) {
   Num sum = constant(1.0 / 25);
   for (int n = 23; n > 0; n -= 2)
     sum = fma(sum, z, constant(1.0 / n));
-  Num lost = (x - (u - 1.0)) / u; // by the rounding of u
+  // By the rounding of u; near 1 / u = 2 - u where that counts.
+  Num lost = (x - (u - 1.0)) * max(constant(2.0) - u, 0.0);
   Num low = fma(k, constant(ln2Low), lost);
   Num found = fma(k, constant(ln2High), fma(s * 2.0, sum, low));
   double infinity = std::numeric_limits<double>::infinity();
