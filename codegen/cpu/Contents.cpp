@@ -215,7 +215,9 @@ static void emitRowProducts(const TableReader &tables, const Place &place,
 void emitProducts(const TableReader &tables, const Place &place,
                   const ProductTable &product, const Contents &contents,
                   int64_t rows, Num apart, Num first, Num end, Pointer to) {
-  if (rows == 1)
+  // Half of what the first translation buffer of a processor covers.
+  constexpr int64_t covered = 32 * 4096;
+  if (rows == 1 && contents.width * product.padded * 4 > covered)
     return emitRowProducts(tables, place, product, contents, first, end, to);
   Emitter &e = tables.e;
   const Target &target = *tables.kernel.target;
