@@ -4,6 +4,10 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
+
+#include <optional>
+#include <type_traits>
 
 using namespace mlir;
 
@@ -39,19 +43,81 @@ static Num arithmetic(Num a, Operand b) {
   return e.num(e.b.createOrFold<IntegerOp>(x.value, y.value));
 }
 
+namespace {
+
+/// A scalar integer as `base` + `more`; without a base it is a constant.
+struct Offset {
+  explicit Offset(Num a) {
+    if ((more = constantOf(a.value)))
+      return;
+    base = a;
+    if (auto sum = a.value.getDefiningOp<arith::AddIOp>())
+      if ((more = constantOf(sum.getRhs())))
+        base = a.e->num(sum.getLhs());
+  }
+  /// Modulo 2^64, as addresses are.
+  uint64_t constant() const { return more.value_or(0); }
+
+  Num base;
+
+private:
+  std::optional<uint64_t> more;
+
+  static std::optional<uint64_t> constantOf(Value value) {
+    APInt constant;
+    if (!matchPattern(value, m_ConstantInt(&constant)))
+      return std::nullopt;
+    return uint64_t(constant.getSExtValue());
+  }
+};
+
+} // namespace
+
+static Num addConstant(Num base, uint64_t more) {
+  if (!more)
+    return base;
+  Num constant = base.e->constant(base.type(), int64_t(more));
+  return base.e->num(
+      base.e->b.createOrFold<arith::AddIOp>(base.value, constant.value));
+}
+
+/// a + b or a - b. Constants stand last in sums: addresses that differ by
+/// constants then share all else.
+template <typename IntegerOp, typename FloatOp>
+static Num sum(Num a, Operand b) {
+  auto [x, y] = paired(a, b);
+  if (!isa<IntegerType>(x.type()))
+    return arithmetic<IntegerOp, FloatOp>(x, y);
+  Offset left(x), right(y);
+  if (!left.base)
+    return arithmetic<IntegerOp, FloatOp>(x, y);
+  constexpr bool adds = std::is_same_v<IntegerOp, arith::AddIOp>;
+  Num base = left.base;
+  if (right.base)
+    base = arithmetic<IntegerOp, FloatOp>(base, right.base);
+  return addConstant(base,
+                     left.constant() + (adds ? 1 : -1) * right.constant());
+}
+
 template <typename IntegerOp> static Num integer(Num a, Operand b) {
   auto [x, y] = paired(a, b);
   return a.e->num(IntegerOp::create(a.e->b, x.value, y.value));
 }
 
 Num operator+(Num a, Operand b) {
-  return arithmetic<arith::AddIOp, arith::AddFOp>(a, b);
+  return sum<arith::AddIOp, arith::AddFOp>(a, b);
 }
 Num operator-(Num a, Operand b) {
-  return arithmetic<arith::SubIOp, arith::SubFOp>(a, b);
+  return sum<arith::SubIOp, arith::SubFOp>(a, b);
 }
 Num operator*(Num a, Operand b) {
-  return arithmetic<arith::MulIOp, arith::MulFOp>(a, b);
+  auto [x, y] = paired(a, b);
+  if (isa<IntegerType>(x.type())) {
+    Offset left(x), right(y);
+    if (left.base && !right.base && left.constant())
+      return addConstant(left.base * y, left.constant() * right.constant());
+  }
+  return arithmetic<arith::MulIOp, arith::MulFOp>(x, y);
 }
 Num operator/(Num a, Operand b) {
   return arithmetic<arith::DivUIOp, arith::DivFOp>(a, b);
@@ -140,10 +206,17 @@ int64_t Pointer::elementBytes() const {
 
 Pointer Pointer::operator+(Operand index) const {
   Emitter &e = *base.e;
-  Num at = e.match(index, e.i64);
-  return {e.num(LLVM::GEPOp::create(e.b, e.pointer, element, base.value,
-                                    ArrayRef<LLVM::GEPArg>{at.value})),
-          element};
+  auto further = [&](Num from, Num by) {
+    return e.num(LLVM::GEPOp::create(e.b, e.pointer, element, from.value,
+                                     ArrayRef<LLVM::GEPArg>{by.value}));
+  };
+  Offset at(e.match(index, e.i64));
+  Pointer to = *this;
+  if (at.base)
+    to.base = further(to.base, at.base);
+  if (at.constant())
+    to.base = further(to.base, e.index(int64_t(at.constant())));
+  return to;
 }
 
 Pointer Pointer::bytes(Operand count) const {
