@@ -148,14 +148,12 @@ private:
     }
     bool isRounded = tables.kernel.tables[block.getRates()].element == e.f32;
     bool adjacent = step == 2 && second == first + 1;
-    // Two vectors side by side, where that is all: a turn is a long chain.
-    bool wide = step == 1 && at.getCount() % (2 * lanes) == 0;
     Nums times;
     for (BlockAttr each : together)
       times.push_back(action.known ? Num()
                                    : action.time(action.onQuery ? each.getS()
                                                                 : each.getT()));
-    forPairs(e, at.getCount(), wide ? 2 * lanes : lanes, [&](Num p, int64_t n) {
+    forPairs(e, at.getCount(), lanes, [&](Num p, int64_t n) {
       CosSin turn = turnOf(block, times[0], p, n);
       for (size_t m = 1; m < together.size(); ++m) {
         CosSin more = turnOf(together[m], times[m], p, n), once = turn;

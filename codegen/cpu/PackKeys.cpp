@@ -7,6 +7,8 @@
 #include "codegen/cpu/KeySlots.h"
 #include "codegen/cpu/Prefetch.h"
 
+#include "llvm/ADT/Sequence.h"
+
 using namespace mlir;
 
 namespace torsor {
@@ -38,33 +40,36 @@ static std::pair<Num, Num> interleave(Emitter &e, Num a, Num b, int64_t unit) {
   return {e.shuffle(a, b, halves[0]), e.shuffle(a, b, halves[1])};
 }
 
-/// Transposes a square of `lanes` vectors: squares of 4 within 128 bits, whose
-/// shuffles are cheapest, then blocks of 128 bits.
-static Nums transpose(Emitter &e, Nums rows) {
-  int64_t lanes = rows.size();
-  for (int64_t unit : {1, 2})
-    for (int64_t r = 0; r < lanes; ++r)
-      if (!(r & unit))
-        std::tie(rows[r], rows[r + unit]) =
-            interleave(e, rows[r], rows[r + unit], unit);
-  // Columns 1 and 2 of each square have come out the wrong way round.
-  for (int64_t r = 0; r < lanes; r += 4)
-    std::swap(rows[r + 1], rows[r + 2]);
-  for (int64_t step = 4; step < lanes; step *= 2) {
-    SmallVector<int32_t> low, high;
-    for (int64_t lane = 0; lane < lanes; ++lane) {
-      bool upper = lane & step;
-      low.push_back(upper ? lanes + lane - step : lane);
-      high.push_back(upper ? lanes + lane : lane + step);
-    }
-    for (int64_t r = 0; r < lanes; ++r)
-      if (!(r & step)) {
-        Num a = rows[r], b = rows[r + step];
-        rows[r] = e.shuffle(a, b, low);
-        rows[r + step] = e.shuffle(a, b, high);
-      }
+/// A power of two of vectors, one behind the other.
+static Num concat(Emitter &e, ArrayRef<Num> parts) {
+  if (parts.size() == 1)
+    return parts[0];
+  size_t half = parts.size() / 2;
+  Num a = concat(e, parts.take_front(half));
+  Num b = concat(e, parts.drop_front(half));
+  return e.shuffle(a, b, llvm::to_vector(llvm::seq<int32_t>(0, 2 * a.lanes())));
+}
+
+/// Four lanes of each of `lanes` rows as four columns. Rows 4 apart share a
+/// vector, 128 bits of each, which loads put together; squares of 4 within 128
+/// bits are then transposed, where shuffles are cheapest.
+static Nums loadColumns(Emitter &e, Pointer rows, int64_t stride,
+                        int64_t lanes) {
+  Nums columns;
+  for (int64_t r = 0; r < 4; ++r) {
+    Nums parts;
+    for (int64_t row = r; row < lanes; row += 4)
+      parts.push_back(rows.load(row * stride, 4));
+    columns.push_back(concat(e, parts));
   }
-  return rows;
+  for (int64_t unit : {1, 2})
+    for (int64_t r = 0; r < 4; ++r)
+      if (!(r & unit))
+        std::tie(columns[r], columns[r + unit]) =
+            interleave(e, columns[r], columns[r + unit], unit);
+  // Columns 1 and 2 have come out the wrong way round.
+  std::swap(columns[1], columns[2]);
+  return columns;
 }
 
 /// Moves `lanes` rows of scratch into the panel of these keys, as columns.
@@ -73,14 +78,12 @@ static void emitTransposed(const TileContext &c, Pointer keys, Pointer rows,
   Emitter &e = c.e;
   int64_t lanes = c.lanes(), head = c.layout.headWords, panel = c.layout.panel;
   Pointer to = keys + (key / panel * (head * panel) + key % panel);
-  int64_t whole = head / lanes * lanes;
-  e.loop(0, e.index(whole), lanes, [&](Num d) {
-    Nums square;
-    for (int64_t r = 0; r < lanes; ++r)
-      square.push_back(rows.load(d + r * head, lanes));
-    square = transpose(e, square);
-    for (int64_t r = 0; r < lanes; ++r)
-      to.store((d + r) * panel, square[r]);
+  int64_t whole = head / 4 * 4;
+  e.loop(0, e.index(whole), 4, [&](Num d) {
+    Pointer at = to + d * panel;
+    Nums columns = loadColumns(e, rows + d, head, lanes);
+    for (auto [n, column] : llvm::enumerate(columns))
+      at.store(int64_t(n) * panel, column);
   });
   e.loop(whole, e.index(head), 1, [&](Num d) {
     Num column = e.undef(e.vec(lanes, e.f32));

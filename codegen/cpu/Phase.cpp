@@ -10,10 +10,11 @@
 
 namespace torsor {
 
-/// The upper 32 bits of the lower 64 of rates * time. Vectors have no product
-/// of 64 bits, but those bits are a sum of three products of halves: of the
-/// lower halves the upper part, and of the halves crosswise the lower ones.
-static Num upperProduct(Emitter &e, Num rates, Num time) {
+/// The lower 64 bits of rates * time, as pairs of words. Vectors have no
+/// product of 64 bits, but those bits are a sum of three products of halves: of
+/// the lower halves, and of the halves crosswise the lower words. The lower
+/// word of the sum is wrong.
+static Num wideProduct(Emitter &e, Num rates, Num time) {
   int64_t lanes = rates.lanes();
   auto words = [&](Num wide) {
     return e.num(mlir::LLVM::BitcastOp::create(e.b, e.vec(2 * lanes, e.i32),
@@ -27,8 +28,21 @@ static Num upperProduct(Emitter &e, Num rates, Num time) {
   Num swapped = (time << 32) | ((time >> 32) & lower);
   Num across = words(rates) * words(e.splat(swapped, lanes));
   Num low = words((rates & lower) * e.splat(time & lower, lanes));
-  Num sum = across + words(wide(across) << 32) + low;
-  return e.halves(wide(sum), /*upper=*/true);
+  return across + words(wide(across) << 32) + low;
+}
+
+/// The upper 32 bits of the lower 64 of rates * time. A vector of rates fills
+/// two registers: each is a product of its own.
+static Num upperProduct(Emitter &e, Num rates, Num time) {
+  int32_t lanes = int32_t(rates.lanes());
+  llvm::SmallVector<int32_t> odd, halves[2];
+  for (int32_t lane = 0; lane < lanes; ++lane) {
+    odd.push_back(2 * lane + 1);
+    halves[2 * lane / lanes].push_back(lane);
+  }
+  return e.shuffle(wideProduct(e, e.shuffle(rates, rates, halves[0]), time),
+                   wideProduct(e, e.shuffle(rates, rates, halves[1]), time),
+                   odd);
 }
 
 /// Rounded once and never contracted.
