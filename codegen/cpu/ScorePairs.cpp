@@ -39,7 +39,9 @@ private:
     SmallVector<Nums> sums = pathSums(row, scores, seen);
     Num highest = c.rowMax.load(row * lanes, lanes);
     for (int64_t v = 0; v < at.vectors; ++v) {
-      Num score = emitPair(c, op.getLogit(), row, key(v), scores[v], sums[v]);
+      Num score = scores[v];
+      if (!op.getLogit().empty())
+        score = emitPair(c, op.getLogit(), row, key(v), score, sums[v]);
       if (masked)
         score = select(seen[v], score, hiddenScore);
       own.store(v * lanes, score);
@@ -104,6 +106,10 @@ static void emitByRun(const TileContext &c, const ScorePanel &at, Num partial) {
             shape.isStraight, [&] { along(true); },
             [&] { emitRows(c, at, partial); });
       });
+}
+
+void emitMasked(const TileContext &c, const ScorePanel &at) {
+  ScorePairs(c, at).emitRows(true);
 }
 
 void emitLogits(const TileContext &c, const ScorePanel &at, Num partial) {

@@ -27,6 +27,10 @@ struct ScorePanel {
 /// the vectors of one row fill the machine.
 void emitLogits(const TileContext &c, const ScorePanel &at, Num partial);
 
+/// Hides what rows do not see of the scores, which are logits; raises the row
+/// maxima by lane.
+void emitMasked(const TileContext &c, const ScorePanel &at);
+
 } // namespace torsor
 
 #endif // TORSOR_CODEGEN_CPU_SCOREPAIRS_H

@@ -21,29 +21,21 @@ public:
       : c(c), e(c.e), firstRow(firstRow), panel(panel), tile(tile),
         rows(c.layout.rowTile), vectors(vectors), verdict(verdict) {}
 
-  /// `partial`: whether some pair may be hidden; null: it is.
+  /// `partial`: whether some pair may be hidden; null: it is. Then a loop over
+  /// rows hides it in memory, which is little code.
   void emit(Num partial) {
     Nums scores = products();
-    AttentionOp op = c.op;
-    bool isRaw = !op.getLogit().empty();
-    if (!isRaw)
-      scores = maskedIf(partial, scores);
     eachVector([&](int64_t r, int64_t v) {
       scoresAt(r, v).store(0, scores[r * vectors + v]);
     });
-    if (isRaw)
-      return emitLogits(c, {firstRow, panel, tile, vectors}, partial);
-    for (int64_t r = 0; r < rows; ++r) {
-      Num at = row(r) * c.lanes();
-      Num highest = c.rowMax.load(at, c.lanes());
-      for (int64_t v = 0; v < vectors; ++v) {
-        Num score = scores[r * vectors + v];
-        if (op.getLinear()) // only whether a key is seen
-          score = select(score == hiddenScore, score, 0.0);
-        highest = max(highest, score);
-      }
-      c.rowMax.store(at, highest);
-    }
+    AttentionOp op = c.op;
+    ScorePanel at = {firstRow, panel, tile, vectors};
+    if (!op.getLogit().empty())
+      return emitLogits(c, at, partial);
+    auto mask = [&] { emitMasked(c, at); };
+    if (!partial)
+      return mask();
+    e.when(partial, mask, [&] { raiseMaxima(scores); });
   }
 
 private:
@@ -203,23 +195,19 @@ private:
         });
   }
 
-  /// Hides what is hidden, if some pair may be.
-  Nums maskedIf(Num partial, const Nums &values) {
-    if (!partial)
-      return masked(values);
-    return e.choose(
-        partial, [&]() -> Nums { return masked(values); },
-        [&]() -> Nums { return values; });
-  }
-
-  Nums masked(Nums scores) {
-    Num hidden = e.constant(e.vec(c.lanes(), e.f32), hiddenScore);
-    eachVector([&](int64_t r, int64_t v) {
-      Num &score = scores[r * vectors + v];
-      Num seen = emitSeen(c, row(r), key(v), c.keyCount);
-      score = select(seen, score, hidden);
-    });
-    return scores;
+  void raiseMaxima(const Nums &scores) {
+    AttentionOp op = c.op;
+    for (int64_t r = 0; r < rows; ++r) {
+      Num at = row(r) * c.lanes();
+      Num highest = c.rowMax.load(at, c.lanes());
+      for (int64_t v = 0; v < vectors; ++v) {
+        Num score = scores[r * vectors + v];
+        if (op.getLinear()) // only whether a key is seen
+          score = select(score == hiddenScore, score, 0.0);
+        highest = max(highest, score);
+      }
+      c.rowMax.store(at, highest);
+    }
   }
 
   const TileContext &c;
