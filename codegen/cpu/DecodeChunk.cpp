@@ -240,22 +240,15 @@ void DecodeChunk::emitActedProducts(int64_t branch, Num bySteps) const {
   };
   if (c.layout.actsByHead)
     return e.loop(0, rows, 1, [&](Num row) {
-      eachBlock([&](Num block) { emitDots(row, 1, block, acted); }, row);
+      eachBlock([&](Num block) { emitRowDots(row, block, acted); }, row);
     });
   if (isLoop)
     return eachBlock([&](Num block) { emitBlockProducts(acted, block); },
                      e.index(0));
-  if (cached.element != rowsActed.element) {
-    e.when(
-        split.isActed, [&] { emitProducts(sourceOf(cached)); },
-        [&] {
-          act(e.index(0), e.index(0), count);
-          emitProducts(acted);
-        });
-    return;
-  }
-  // The products are much code: one copy does for both.
   e.when(split.isActed ^ 1, [&] { act(e.index(0), e.index(0), count); });
+  if (cached.element != rowsActed.element)
+    return emitProducts(sourceOf(cached), &acted);
+  // The products are much code: one copy does for both.
   Num list = select(split.isActed, cached.list.base, rowsActed.list.base);
   emitProducts(sourceOf({e.at(list, e.pointer), e.f32}));
 }

@@ -184,13 +184,22 @@ private:
   /// Products of all pairs.
   void emitAllForms() const;
   llvm::SmallVector<Num, 2> branchBounds() const;
-  void emitDots(Num firstRow, int64_t rowCount, Num block,
-                const KeySource &keys) const;
-  void emitProducts(const KeySource &keys) const;
-  /// With one vector of keys.
-  void emitBlockProducts(const KeySource &keys, Num block) const;
+  /// Products of `rowCount` rows with a tile of keys from `first` on of
+  /// `block`, a vector of keys; their lanes are left to be summed.
+  void emitTileSums(Num firstRow, int64_t rowCount, Num block, Num first,
+                    const KeySource &keys) const;
+  /// Products of rows with the keys of `block`; `tileSums` is emitTileSums.
+  void emitDots(Num firstRow, Num rowCount, Num block,
+                llvm::function_ref<void(Num)> tileSums) const;
+  /// Products of all rows; with `acted` of those keys, where the cache does not
+  /// hold them acted on.
+  void emitProducts(const KeySource &keys,
+                    const KeySource *acted = nullptr) const;
+  void emitBlockProducts(const KeySource &keys, Num block,
+                         const KeySource *acted = nullptr) const;
   /// Products of row `row` alone.
   void emitRow(Num row, const KeySource &keys) const;
+  void emitRowDots(Num row, Num block, const KeySource &keys) const;
   void emitMask() const;
   void emitBias(Num row, Num key, Num partial) const;
   void emitBiases(Num partial) const;

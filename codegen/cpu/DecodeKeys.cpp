@@ -93,22 +93,15 @@ KeySource DecodeChunk::sourceOf(const KeyRows &keys) const {
   return source;
 }
 
-/// Products of `rowCount` rows with the keys of `block`, a vector of keys.
-void DecodeChunk::emitDots(Num firstRow, int64_t rowCount, Num block,
-                           const KeySource &source) const {
+void DecodeChunk::emitTileSums(Num firstRow, int64_t rowCount, Num block,
+                               Num first, const KeySource &source) const {
   Emitter &e = c.e;
   const DecodeScratch &at = split.at;
   int64_t lanes = c.lanes(), keys = split.tile.keysBeside(rowCount);
   Pointer sums = split.scratch.bytes(at.sums).as(e.f32);
   Pointer queries = c.queries + firstRow * at.queryWidth;
   Num zero = e.constant(e.vec(lanes, e.f32), 0.0);
-  e.loop(0, e.index(lanes), keys, [&](Num n) {
-    // In two pieces: the fewer lines at once, the less one waits to be asked.
-    Num asks = (firstRow == 0) & split.asks;
-    auto ask = [&](int64_t piece) {
-      e.when(asks, [&] { emitAsk(block + n, keys, false, e.index(piece), 2); });
-    };
-    ask(0);
+  e.loop(first, first + split.tile.mostKeys, keys, [&](Num n) {
     SmallVector<KeySource::Key> opened;
     for (int64_t k = 0; k < keys; ++k)
       opened.push_back(source.open(block + n + k));
@@ -134,40 +127,83 @@ void DecodeChunk::emitDots(Num firstRow, int64_t rowCount, Num block,
                             [&](Num number, ArrayRef<Num> carried) {
                               return add(part, number, carried);
                             });
-    ask(1);
     for (int64_t r = 0; r < rowCount; ++r)
       for (int64_t k = 0; k < keys; ++k)
         sums.store((n + (k + r * lanes)) * lanes, totals[r * keys + k]);
   });
-  e.loop(0, e.index(rowCount), 1, [&](Num r) {
+}
+
+void DecodeChunk::emitDots(Num firstRow, Num rowCount, Num block,
+                           function_ref<void(Num)> tileSums) const {
+  Emitter &e = c.e;
+  int64_t lanes = c.lanes(), keys = split.tile.mostKeys;
+  Num asks = (firstRow == 0) & split.asks;
+  e.loop(0, e.index(lanes), keys, [&](Num n) {
+    // In two pieces: the fewer lines at once, the less one waits to be asked.
+    auto ask = [&](int64_t piece) {
+      e.when(asks, [&] { emitAsk(block + n, keys, false, e.index(piece), 2); });
+    };
+    ask(0);
+    tileSums(n);
+    ask(1);
+  });
+  Pointer sums = split.scratch.bytes(split.at.sums).as(e.f32);
+  e.loop(0, rowCount, 1, [&](Num r) {
+    Pointer row = sums + r * (lanes * lanes);
     Nums vectors;
     for (int64_t n = 0; n < lanes; ++n)
-      vectors.push_back(sums.load((r * lanes + n) * lanes, lanes));
+      vectors.push_back(row.load(n * lanes, lanes));
     c.scores.store((firstRow + r) * decodeChunk + block, sumAcross(e, vectors));
   });
 }
 
+void DecodeChunk::emitRowDots(Num row, Num block, const KeySource &keys) const {
+  emitDots(row, c.e.index(1), block,
+           [&](Num n) { emitTileSums(row, 1, block, n, keys); });
+}
+
 void DecodeChunk::emitRow(Num row, const KeySource &keys) const {
   c.e.loop(0, count, c.lanes(),
-           [&](Num block) { emitDots(row, 1, block, keys); });
+           [&](Num block) { emitRowDots(row, block, keys); });
 }
 
-void DecodeChunk::emitProducts(const KeySource &keys) const {
+void DecodeChunk::emitProducts(const KeySource &keys,
+                               const KeySource *acted) const {
   c.e.loop(0, count, c.lanes(),
-           [&](Num block) { emitBlockProducts(keys, block); });
+           [&](Num block) { emitBlockProducts(keys, block, acted); });
 }
 
-void DecodeChunk::emitBlockProducts(const KeySource &keys, Num block) const {
+void DecodeChunk::emitBlockProducts(const KeySource &keys, Num block,
+                                    const KeySource *acted) const {
   Emitter &e = c.e;
-  // Three rows are taken as four: the fourth is there, and nobody reads it.
-  Num left = e.loop(0, rows - (decodeRows - 2), decodeRows, {e.index(0)},
-                    [&](Num row, ArrayRef<Num>) -> Nums {
-                      emitDots(row, decodeRows, block, keys);
-                      return {row + decodeRows};
-                    })[0];
-  Num rest = rows - left;
-  e.when(rest == 1, [&] { emitDots(left, 1, block, keys); });
-  e.when(rest == 2, [&] { emitDots(left, 2, block, keys); });
+  e.loop(0, rows, decodeRows, [&](Num row) {
+    Num left = min(rows - row, decodeRows);
+    auto sums = [&](int64_t rowCount, Num n, const KeySource &of) {
+      emitTileSums(row, rowCount, block, n, of);
+    };
+    // Rows up to four are there, and nobody reads those behind the last: three
+    // are taken as four, and two as well where keys were just acted on.
+    auto cached = [&](Num n) {
+      e.when(
+          left == 1, [&] { sums(1, n, keys); },
+          [&] {
+            e.when(
+                left == 2, [&] { sums(2, n, keys); },
+                [&] { sums(decodeRows, n, keys); });
+          });
+    };
+    emitDots(row, left, block, [&](Num n) {
+      if (!acted)
+        return cached(n);
+      e.when(
+          split.isActed, [&] { cached(n); },
+          [&] {
+            e.when(
+                left == 1, [&] { sums(1, n, *acted); },
+                [&] { sums(decodeRows, n, *acted); });
+          });
+    });
+  });
 }
 
 } // namespace torsor
