@@ -112,6 +112,24 @@ TEST(Object, InnerLoopsDoNotSpill) {
   }
 }
 
+/// What compiling costs goes with the code it makes: lines of LLVM IR, a tenth
+/// above those of today. Copies of a product or of its ends cost more.
+TEST(Object, CodeIsShort) {
+  struct Limit {
+    const char *dtype;
+    int64_t lines;
+  };
+  for (Limit limit : {Limit{"f32", 7700}, Limit{"bf16", 8000}}) {
+    CodegenOptions options;
+    options.targets = {findTarget("x86-64-v4")};
+    std::string code;
+    llvm::raw_string_ostream stream(code);
+    options.llvmIr = &stream;
+    ASSERT_FALSE(compile(everything(limit.dtype).module(), options).empty());
+    EXPECT_LE(llvm::count(code, '\n'), limit.lines) << limit.dtype;
+  }
+}
+
 /// Sixteen lanes and tiles of 6 x 4, in registers of 8 lanes.
 TEST(Object, WideLogic) {
   const Target &wide = *findTarget("x86-64-v4/emulated");
