@@ -117,6 +117,10 @@ KeySteps::KeySteps(AttentionOp op, const Kernel &kernel,
   branchMaps.resize(branches.size(), -1);
   if (op.getPlan().getForm() != PlanForm::Split)
     return;
+  // Gains by lane do not commute with turns: a score is then no function of
+  // the distance, and nothing is acted on from another key.
+  if (queryLanes(op).gains >= 0 || keyLanes(op).gains >= 0)
+    return;
   for (auto [n, list] : llvm::enumerate(op.getBranches())) {
     Blocks blocks;
     for (BlockAttr block : cast<ArrayAttr>(list).getAsRange<BlockAttr>())

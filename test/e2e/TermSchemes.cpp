@@ -75,6 +75,15 @@ std::vector<SchemeCase> norms() {
        },
        [](int64_t d) { return Magnitude{13 / std::sqrt(double(d)), 0}; },
        weights},
+      {"gain_by_lane_alone",
+       [](int64_t d) {
+         std::string lanes = "[for p < " + text(d) + ": ";
+         return scheme(d, "param wq, wk: f32[D] action gain(" + rope(d) +
+                              ", q = " + lanes + "wq[p]], k = " + lanes +
+                              "wk[p]]) mask causal");
+       },
+       [](int64_t d) { return Magnitude{2.25 / std::sqrt(double(d)), 0}; },
+       weights},
   };
 }
 
