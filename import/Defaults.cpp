@@ -5,6 +5,7 @@
 
 using namespace torsor;
 
+/// As transformers 5.24.0 has them.
 static constexpr FamilyDefaults defaults[] = {
     // A head's width of its own, whatever the hidden size is.
     {.type = "gemma", .width = 3072, .heads = 16, .head = 256},

@@ -22,21 +22,6 @@ namespace {
 /// The longest chain that is written out.
 constexpr int64_t maxLinks = 32;
 
-/// Does the value read an operation that `which` holds of?
-bool readsAny(Value root, llvm::function_ref<bool(Operation *)> which) {
-  SmallVector<Value> work = {root};
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  while (!work.empty()) {
-    Operation *op = work.pop_back_val().getDefiningOp();
-    if (!op || !seen.insert(op).second)
-      continue;
-    if (which(op))
-      return true;
-    work.append(op->operand_begin(), op->operand_end());
-  }
-  return false;
-}
-
 bool isMoving(Value time) {
   return readsAny(time, [](Operation *op) {
     auto clock = dyn_cast<ClockOp>(op);

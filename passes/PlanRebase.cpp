@@ -88,18 +88,10 @@ bool changesBasisBehind(ArrayRef<PlannedBlock> blocks, size_t number) {
 /// Does the value read what a shift moves?
 bool readsPosition(const SchemePlan &plan, Value root) {
   SmallVector<ClockOp> positions = positionsOf(plan);
-  SmallVector<Value> work = {root};
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  while (!work.empty()) {
-    Operation *op = work.pop_back_val().getDefiningOp();
-    if (!op || !seen.insert(op).second)
-      continue;
+  return readsAny(root, [&](Operation *op) {
     auto clock = dyn_cast<ClockOp>(op);
-    if (isa<IndexOp>(op) || (clock && llvm::is_contained(positions, clock)))
-      return true;
-    work.append(op->operand_begin(), op->operand_end());
-  }
-  return false;
+    return isa<IndexOp>(op) || (clock && llvm::is_contained(positions, clock));
+  });
 }
 
 std::string whyNoRebase(SchemePlan &plan) {

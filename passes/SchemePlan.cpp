@@ -186,4 +186,18 @@ SmallVector<const FilledTable *> FilledTables::get(bool perSequence) const {
   return found;
 }
 
+bool readsAny(Value root, llvm::function_ref<bool(Operation *)> which) {
+  SmallVector<Value> work = {root};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (!op || !seen.insert(op).second)
+      continue;
+    if (which(op))
+      return true;
+    work.append(op->operand_begin(), op->operand_end());
+  }
+  return false;
+}
+
 } // namespace torsor

@@ -196,6 +196,10 @@ struct SchemePlan {
   std::optional<double> constantScale;
 };
 
+/// Is the value computed from an operation that `which` holds of?
+bool readsAny(mlir::Value root,
+              llvm::function_ref<bool(mlir::Operation *)> which);
+
 } // namespace torsor
 
 #endif // TORSOR_PASSES_SCHEMEPLAN_H

@@ -155,12 +155,8 @@ private:
                                                                 : each.getT()));
     forPairs(e, at.getCount(), lanes, [&](Num p, int64_t n) {
       CosSin turn = turnOf(block, times[0], p, n);
-      for (size_t m = 1; m < together.size(); ++m) {
-        CosSin more = turnOf(together[m], times[m], p, n), once = turn;
-        Num zero = e.constant(once.cos.type(), 0.0);
-        turn.cos = fma(once.cos, more.cos, zero - once.sin * more.sin);
-        turn.sin = fma(once.sin, more.cos, once.cos * more.sin);
-      }
+      for (size_t m = 1; m < together.size(); ++m)
+        turn = composed(turn, turnOf(together[m], times[m], p, n));
       auto [x, y] = adjacent && n > 1
                         ? loadAdjacent(laneOf(first, p), n)
                         : std::pair(apart.load(from, laneOf(first, p), n),
@@ -217,10 +213,7 @@ private:
                           e.convert(y, e.f32));
       return {scaled(first, 1.0), scaled(second, 1.0)};
     }
-    x = scaled(x, gain);
-    y = scaled(y, gain);
-    return {fma(x, turn.cos, e.constant(x.type(), 0.0) - y * turn.sin),
-            fma(x, turn.sin, y * turn.cos)};
+    return torsor::turned(turn, scaled(x, gain), scaled(y, gain));
   }
 
   std::pair<Num, Num> loadAdjacent(Num first, int64_t n) {

@@ -20,14 +20,6 @@ static Nums pairColumns(PairsAttr pairs, Num p, int64_t lanes) {
   return {first, first + lanes};
 }
 
-static CosSin composed(CosSin a, CosSin b) {
-  return {a.cos * b.cos - a.sin * b.sin, a.sin * b.cos + a.cos * b.sin};
-}
-
-static Nums turned(CosSin turn, Num x, Num y) {
-  return {turn.cos * x - turn.sin * y, fma(turn.sin, x, turn.cos * y)};
-}
-
 /// The pairs p … of a key, turned by each of its tables.
 static Nums turnPairs(const KeySource::Key &key, PairsAttr pairs, Num p,
                       int64_t lanes) {
@@ -37,7 +29,8 @@ static Nums turnPairs(const KeySource::Key &key, PairsAttr pairs, Num p,
     turn = turn.cos ? composed(turn, {c, s}) : CosSin{c, s};
   }
   auto [x, y] = loadPairs(key.row, pairs, p, lanes);
-  return turned(turn, x, y);
+  std::tie(x, y) = turned(turn, x, y);
+  return {x, y};
 }
 
 KeySource DecodeChunk::directSource(int64_t branch, Num row) const {
@@ -180,7 +173,8 @@ KeySource DecodeChunk::computedSource(int64_t branch, Num row) const {
         return {c.e.convert(from.load(at, lanes), c.e.f32) *
                 computedFactors(branch, row, own, number, at)};
       auto [x, y] = loadPairs(from, pairs, at, lanes);
-      return turned(computedTurn(branch, row, own, number, at), x, y);
+      std::tie(x, y) = turned(computedTurn(branch, row, own, number, at), x, y);
+      return {x, y};
     };
     return KeySource::Key{from, {}, acted};
   };

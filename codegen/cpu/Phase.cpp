@@ -195,6 +195,18 @@ CosSin emitWideCosSin(Emitter &e, Num time, Num rates) {
   return inQuarter(e, quarter, series(y, 1, 8), x * series(y, 2, 7));
 }
 
+CosSin composed(CosSin a, CosSin b) {
+  Num zero = a.cos.e->constant(a.cos.type(), 0.0);
+  return {fma(a.cos, b.cos, zero - a.sin * b.sin),
+          fma(a.sin, b.cos, a.cos * b.sin)};
+}
+
+std::pair<Num, Num> turned(CosSin turn, Num x, Num y) {
+  Num zero = x.e->constant(x.type(), 0.0);
+  return {fma(x, turn.cos, zero - y * turn.sin),
+          fma(x, turn.sin, y * turn.cos)};
+}
+
 std::pair<Num, Num> emitRoundedTurn(Emitter &e, mlir::Type storage, CosSin turn,
                                     double gain, Num x, Num y) {
   auto round = [&](Num value) {

@@ -25,6 +25,11 @@ CosSin emitCosSin(Emitter &e, Num time, Num rates);
 /// whole number of units of time.
 CosSin emitWideCosSin(Emitter &e, Num time, Num rates);
 
+/// One turn behind the other.
+CosSin composed(CosSin a, CosSin b);
+/// The pair x, y turned.
+std::pair<Num, Num> turned(CosSin turn, Num x, Num y);
+
 /// The pair x, y turned as other libraries do it in a tensor of elements
 /// `storage`: cos and sin times the gain, both products and the sum are rounded
 /// to that type each. All are f32.

@@ -5,6 +5,7 @@
 #include "codegen/cpu/ActSteps.h"
 #include "codegen/cpu/DecodeLayout.h"
 #include "codegen/cpu/DecodePairs.h"
+#include "codegen/cpu/Phase.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -258,8 +259,10 @@ Nums StepMap::apply(Pointer table, Pointer row, Num d) const {
   auto part = [&](int64_t n) {
     return table.load(d + n * turned.getCount(), lanes);
   };
-  if (turnsOnly)
-    return {part(0) * a - part(1) * b, fma(part(1), a, part(0) * b)};
+  if (turnsOnly) {
+    std::tie(a, b) = torsor::turned({part(0), part(1)}, a, b);
+    return {a, b};
+  }
   return {fma(part(0), a, part(1) * b), fma(part(2), a, part(3) * b)};
 }
 

@@ -220,15 +220,13 @@ static std::string describePhases(const SchemeFacts &facts) {
 
 std::string torsor::describeLegality(const SchemeFacts &facts) {
   std::string text = "Legality:\n";
-  text +=
-      facts.isRelative()
-          ? "  relative: the action enters the score only through "
-            "differences of times\n"
-      : llvm::any_of(facts.blocks,
-                     [](const BlockFacts &block) { return block.unevenGains; })
-          ? "  not relative: gains behind the action differ within a "
-            "block\n"
-          : "  not relative: a block has explicit times\n";
+  text += facts.isRelative()
+              ? "  relative: the action enters the score only through "
+                "differences of times\n"
+          : facts.hasUnevenGains()
+              ? "  not relative: gains behind the action differ within a "
+                "block\n"
+              : "  not relative: a block has explicit times\n";
   text += facts.isIsometric() ? "  isometric: it preserves lengths, so scores "
                                 "stay bounded by |q| |k|\n"
                               : "  not isometric: it changes lengths\n";

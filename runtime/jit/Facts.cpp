@@ -32,6 +32,11 @@ bool SchemeFacts::isRelative() const {
                       [](const BlockFacts &block) { return block.relative; });
 }
 
+bool SchemeFacts::hasUnevenGains() const {
+  return llvm::any_of(
+      blocks, [](const BlockFacts &block) { return block.unevenGains; });
+}
+
 bool SchemeFacts::turnsByReals() const {
   return llvm::any_of(blocks, [](const BlockFacts &block) {
     return block.isTurn() && block.isReal;

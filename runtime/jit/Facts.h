@@ -132,6 +132,8 @@ struct SchemeFacts {
   bool isIsometric() const;
   bool isRelative() const;
   bool isBounded() const;
+  /// Gains behind the action differ, or may differ, within some block.
+  bool hasUnevenGains() const;
   /// A turn by a clock that counts reals.
   bool turnsByReals() const;
 };

@@ -23,7 +23,7 @@ static std::string printType(mlir::Type type) {
 
 int64_t TensorFacts::tokenBytes() const {
   int64_t bytes = type == "f64" || type == "i64"    ? 8
-                  : type == "i1"                    ? 1
+                  : type == "bool"                  ? 1
                   : type == "f16" || type == "bf16" ? 2
                                                     : 4;
   for (const std::string &axis : axes)

@@ -58,11 +58,7 @@ void Decider::decideGroup(const ActionForm &form) {
       if (llvm::isa<ChooseOp>(combinator))
         fail("composition", "regions follow different laws, so two steps "
                             "across a border are not one step");
-  auto any = [&](bool BlockFacts::*what) {
-    return llvm::any_of(facts.blocks,
-                        [&](const BlockFacts &block) { return block.*what; });
-  };
-  if (any(&BlockFacts::unevenGains))
+  if (facts.hasUnevenGains())
     fail("translation", "gains behind the action differ, or may differ, "
                         "within a block, so they do not commute with it");
   else if (!facts.isRelative())

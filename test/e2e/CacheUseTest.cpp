@@ -14,15 +14,6 @@ namespace {
 
 constexpr int64_t width = 16;
 
-Compiled compiled(const std::string &text, torsor_dtype dtype = TORSOR_F32) {
-  KernelOptions options;
-  options.dtype = dtype;
-  std::string error;
-  Compiled result = compileBoth(text, options, error);
-  EXPECT_TRUE(result.kernel) << text << "\n" << error;
-  return result;
-}
-
 /// Vectors of tokens [1, heads, tokens, width].
 HostArray draw(int64_t heads, int64_t tokens, Random &random) {
   std::vector<double> data;
@@ -97,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(Types, CacheUseTest,
 
 // Pages 1 and 2 of 6 are dropped; the keys behind close the gap.
 TEST_P(CacheUseTest, EvictedKeysLeaveNoGap) {
-  Compiled scheme = compiled(rope, GetParam());
+  Compiled scheme = compileText(rope, GetParam());
   ASSERT_TRUE(scheme.kernel);
   Text text(4, 2, 31, 1);
   CacheUser user(*scheme.kernel, {4, 2, 8, {TORSOR_PAGED, 5}, {"index"}});
@@ -130,7 +121,7 @@ TEST_P(CacheUseTest, EvictedKeysLeaveNoGap) {
 // Seven tokens come to stand between others; the document they push on has been
 // cached for another text, at other positions.
 TEST_P(CacheUseTest, SplicedKeysMove) {
-  Compiled scheme = compiled(rope, GetParam());
+  Compiled scheme = compileText(rope, GetParam());
   ASSERT_TRUE(scheme.kernel);
   Text text(4, 2, 40, 2);
   CacheUser user(*scheme.kernel, {4, 2, 8, {TORSOR_PAGED, 7}});
@@ -165,7 +156,7 @@ TEST_P(CacheUseTest, SplicedKeysMove) {
 // the window moves down by one with each token that leaves.
 TEST_P(CacheUseTest, KeysMoveDownWithTheWindow) {
   constexpr int64_t sinks = 4, window = 12, slots = sinks + window;
-  Compiled scheme = compiled(rope, GetParam());
+  Compiled scheme = compileText(rope, GetParam());
   ASSERT_TRUE(scheme.kernel);
   Text text(4, 2, 60, 3);
   CacheUser user(*scheme.kernel,
@@ -196,8 +187,8 @@ TEST_P(CacheUseTest, KeysMoveDownWithTheWindow) {
 // The same with keys as they come, turned at their ranks in each call.
 TEST_P(CacheUseTest, RawKeysAreTurnedAtTheirRanks) {
   constexpr int64_t sinks = 4, window = 12, slots = sinks + window;
-  Compiled plain = compiled(rope, GetParam());
-  Compiled scheme = compiled(
+  Compiled plain = compileText(rope, GetParam());
+  Compiled scheme = compileText(
       "scheme x { clock rank: i32 moving action split(rope(16, base = 10_000)) "
       "at rank mask causal and (i - j < 12 or j < 4) }",
       GetParam());
@@ -236,8 +227,9 @@ const CacheForm forms[] = {
 
 // Four drafts are verified, two of them are taken back: the next batch says so.
 TEST(Rollback, RejectedDraftsLeaveNoTrace) {
-  Compiled scheme = compiled("scheme x { action split(rope(16, base = 10_000)) "
-                             "mask last(8) }");
+  Compiled scheme =
+      compileText("scheme x { action split(rope(16, base = 10_000)) "
+                  "mask last(8) }");
   ASSERT_TRUE(scheme.kernel);
   for (const CacheForm &form : forms) {
     Text text(4, 2, 40, 4), drafts(4, 2, 40, 5);
@@ -294,7 +286,7 @@ std::string compareMoved(const Compiled &scheme, const Problem &problem,
 
 // Sequences of one batch begin, end and stand where each of them does.
 TEST(Offsets, OfEachSequence) {
-  Compiled scheme = compiled(rope);
+  Compiled scheme = compileText(rope);
   ASSERT_TRUE(scheme.kernel);
   for (CacheForm form :
        {CacheForm{}, CacheForm{TORSOR_PAGED, 4}, CacheForm{TORSOR_RING}})
@@ -318,7 +310,7 @@ TEST(Offsets, OfEachSequence) {
 // Tokens behind an image stand at their index and the sequence's rope_delta on
 // all three axes (M-RoPE); a shift moves all axes alike.
 TEST(Offsets, RopeDeltaBehindImages) {
-  Compiled scheme = compiled(
+  Compiled scheme = compileText(
       "scheme x { clock time, row, col let f = spectrum(16, base = 1e6) "
       "action split(sum p < 8: turn(f[p]) at (if p < 2 then time else if p < 5 "
       "then row else col)) mask causal }");

@@ -2,6 +2,8 @@
 // Compiles and evaluates the same text.
 #include "test/e2e/Differential.h"
 
+#include <gtest/gtest.h>
+
 namespace torsor::test {
 
 Compiled compileBoth(const std::string &source, KernelOptions options,
@@ -19,6 +21,18 @@ Compiled compileBoth(const std::string &source, KernelOptions options,
   if (error.empty())
     result.kernel = Kernel::compile(source, options, error);
   return result;
+}
+
+Compiled compileText(const std::string &source, torsor_dtype dtype,
+                     int64_t width, const char *target) {
+  KernelOptions options;
+  options.head = options.value = width;
+  options.dtype = dtype;
+  options.target = target;
+  std::string error;
+  Compiled compiled = compileBoth(source, options, error);
+  EXPECT_TRUE(compiled.kernel) << source << "\n" << error;
+  return compiled;
 }
 
 std::string differential(const Compiled &compiled, const Problem &problem,

@@ -50,10 +50,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, SchemeTest,
     testing::Combine(testing::ValuesIn(schemeCases()),
                      testing::Values(TORSOR_F32, TORSOR_BF16, TORSOR_F16)),
-    [](const auto &info) {
-      return std::string(std::get<0>(info.param).name) + "_" +
-             nameOf(std::get<1>(info.param));
-    });
+    [](const auto &info) { return nameOfParam(info); });
 
 // Every scheme at a width that vectors fill and at one that they do not.
 TEST_P(SchemeTest, AgreesOnAllShapes) {
@@ -75,10 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, RawKeyTest,
     testing::Combine(testing::ValuesIn(rawKeyCases()),
                      testing::Values(TORSOR_F32, TORSOR_BF16, TORSOR_F16)),
-    [](const auto &info) {
-      return std::string(std::get<0>(info.param).name) + "_" +
-             nameOf(std::get<1>(info.param));
-    });
+    [](const auto &info) { return nameOfParam(info); });
 
 // Splits one after the other on one thread, of several heads and sequences;
 // widths that vectors fill, or do not, on both levels.

@@ -13,11 +13,6 @@ namespace {
 
 using SchemeParam = std::tuple<SchemeCase, torsor_dtype>;
 
-std::string nameOfParam(const testing::TestParamInfo<SchemeParam> &info) {
-  return std::string(std::get<0>(info.param).name) + "_" +
-         nameOf(std::get<1>(info.param));
-}
-
 Compiled compileCase(const SchemeCase &scheme, int64_t width,
                      torsor_dtype dtype) {
   KernelOptions options;
@@ -57,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, StepTest,
     testing::Combine(testing::ValuesIn(schemeCases()),
                      testing::Values(TORSOR_F32, TORSOR_BF16, TORSOR_F16)),
-    nameOfParam);
+    [](const auto &info) { return nameOfParam(info); });
 
 // A step is, to the bit, an append and attention over the cache.
 TEST_P(StepTest, AgreesWithTheReferenceAndWithTwoCalls) {
@@ -86,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, MergeTest,
     testing::Combine(testing::ValuesIn(schemeCases()),
                      testing::Values(TORSOR_F32, TORSOR_BF16, TORSOR_F16)),
-    nameOfParam);
+    [](const auto &info) { return nameOfParam(info); });
 
 // The keys in parts, some of them empty, fresh and cached; the sink counts
 // once, and not at all where the merged result is a part itself.

@@ -171,7 +171,7 @@ bool reads(const std::string &text, const std::string &name) {
 
 } // namespace
 
-std::string RandomScheme::source() const {
+std::string RandomScheme::printClauses() const {
   std::string clauses;
   if (!norm.empty())
     clauses += "  norm   " + norm + "\n";
@@ -194,6 +194,11 @@ std::string RandomScheme::source() const {
     clauses += "  sink   " + sink + "\n";
   if (!readout.empty())
     clauses += "  readout " + readout + "\n";
+  return clauses;
+}
+
+std::string RandomScheme::source() const {
+  std::string clauses = printClauses();
   std::string lanes = valueFirst < 0 ? number(value)
                                      : "key[" + number(valueFirst) + " .. " +
                                            number(valueFirst + value - 1) + "]";

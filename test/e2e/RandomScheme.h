@@ -31,6 +31,8 @@ struct RandomScheme {
   int64_t valueFirst = -1;   ///< The value is lanes of the key from here on.
 
   std::string source() const;
+  /// The clauses behind the declarations.
+  std::string printClauses() const;
   Magnitude magnitude(int64_t keys) const;
 };
 

@@ -13,25 +13,13 @@ namespace {
 constexpr int64_t width = 16, heads = 4, groups = 2;
 const Clocked fox = clockedSchemes()[0];
 
-Compiled compiled(const std::string &text, torsor_dtype dtype = TORSOR_F32) {
-  KernelOptions options;
-  options.dtype = dtype;
-  std::string error;
-  Compiled result = compileBoth(text, options, error);
-  EXPECT_TRUE(result.kernel) << text << "\n" << error;
-  return result;
-}
-
 using Param = std::tuple<Clocked, torsor_dtype>;
 class RunningSumTest : public testing::TestWithParam<Param> {};
 INSTANTIATE_TEST_SUITE_P(
     All, RunningSumTest,
     testing::Combine(testing::ValuesIn(clockedSchemes()),
                      testing::Values(TORSOR_F32, TORSOR_BF16, TORSOR_F16)),
-    [](const auto &info) {
-      return std::string(std::get<0>(info.param).name) + "_" +
-             nameOf(std::get<1>(info.param));
-    });
+    [](const auto &info) { return nameOfParam(info); });
 
 const CacheForm forms[] = {
     {TORSOR_CONTIGUOUS}, {TORSOR_PAGED, 7}, {TORSOR_RING, 0, 4, 3}};
@@ -40,7 +28,7 @@ const CacheForm forms[] = {
 // keys that were cached at other positions and moved.
 TEST_P(RunningSumTest, GoesOnWithEachPiece) {
   auto [scheme, dtype] = GetParam();
-  Compiled both = compiled(scheme.source("causal"), dtype);
+  Compiled both = compileText(scheme.source("causal"), dtype);
   ASSERT_TRUE(both.kernel);
   uint64_t seed = 1;
   for (const CacheForm &form : forms)
@@ -70,7 +58,7 @@ TEST_P(RunningSumTest, GoesOnWithEachPiece) {
 // keys behind keep their indices, or close the gap and take lower ones.
 TEST_P(RunningSumTest, EvictedTokensStillCount) {
   auto [scheme, dtype] = GetParam();
-  Compiled both = compiled(scheme.source("causal"), dtype);
+  Compiled both = compileText(scheme.source("causal"), dtype);
   ASSERT_TRUE(both.kernel);
   for (bool hasIndex : {true, false}) {
     if (!hasIndex && scheme.name == std::string("fox_of_turned_keys"))
@@ -116,7 +104,7 @@ TEST_P(RunningSumTest, EvictedTokensStillCount) {
 TEST_P(RunningSumTest, GoesOnInARing) {
   auto [scheme, dtype] = GetParam();
   Compiled both =
-      compiled(scheme.source("causal and (i - j < 12 or j < 4)"), dtype);
+      compileText(scheme.source("causal and (i - j < 12 or j < 4)"), dtype);
   ASSERT_TRUE(both.kernel);
   Random random(3);
   Problem problem =
@@ -133,7 +121,7 @@ TEST_P(RunningSumTest, GoesOnInARing) {
 // Drafts that are taken back leave no trace in the sums behind them.
 TEST_P(RunningSumTest, RollsBack) {
   auto [scheme, dtype] = GetParam();
-  Compiled both = compiled(scheme.source("causal"), dtype);
+  Compiled both = compileText(scheme.source("causal"), dtype);
   ASSERT_TRUE(both.kernel);
   Text text(scheme, 24, 4), drafts(scheme, 28, 5);
   for (const CacheForm &form :
@@ -162,7 +150,7 @@ TEST_P(RunningSumTest, RollsBack) {
 // Two texts share their first pages and part; both go on in one call.
 TEST_P(RunningSumTest, Forks) {
   auto [scheme, dtype] = GetParam();
-  Compiled both = compiled(scheme.source("causal"), dtype);
+  Compiled both = compileText(scheme.source("causal"), dtype);
   ASSERT_TRUE(both.kernel);
   Text text(scheme, 13, 6);
   // Tokens 10 … 12 of the other are the text's 4 … 6.
@@ -190,7 +178,7 @@ TEST_P(RunningSumTest, Forks) {
 // Tokens go into given slots; one that is stored nowhere is no key.
 TEST_P(RunningSumTest, GoesOnInGivenSlots) {
   auto [scheme, dtype] = GetParam();
-  Compiled both = compiled(scheme.source("causal"), dtype);
+  Compiled both = compileText(scheme.source("causal"), dtype);
   ASSERT_TRUE(both.kernel);
   Text text(scheme, 7, 7);
   CacheUser user(*both.kernel, {heads, groups, 8, {TORSOR_PAGED, 1}});
@@ -211,7 +199,7 @@ TEST_P(RunningSumTest, GoesOnInGivenSlots) {
 TEST(RunningSums, AreKeptInF64) {
   for (torsor_dtype dtype : {TORSOR_F32, TORSOR_BF16, TORSOR_F16})
     for (bool exclusive : {false, true}) {
-      Compiled both = compiled(
+      Compiled both = compileText(
           std::string("scheme x { head 16 input gate: f32[H] per token clock "
                       "tau = sum l ") +
               (exclusive ? "<" : "<=") +
@@ -257,9 +245,9 @@ std::vector<std::string> streamsOf(const Kernel &kernel) {
 // again, out of what they read.
 TEST(RunningSums, HoldWhatStays) {
   using Names = std::vector<std::string>;
-  EXPECT_EQ(streamsOf(*compiled(fox.source("causal")).kernel),
+  EXPECT_EQ(streamsOf(*compileText(fox.source("causal")).kernel),
             (Names{"k", "v", "tau", "index"}));
-  Compiled both = compiled(
+  Compiled both = compileText(
       "scheme x { head 16 input gate: f32[H] per token in -0.2 .. 0 input "
       "rate: "
       "f32 per call in 0 .. 1 clock tau = sum l <= j: rate * gate[l, h] clock "
@@ -283,7 +271,7 @@ TEST(RunningSums, HoldWhatStays) {
 
 // From where sums go on must be known, and tokens come in their order.
 TEST(RunningSums, RefuseWhatTheyCannotContinue) {
-  Compiled both = compiled(fox.source("causal"));
+  Compiled both = compileText(fox.source("causal"));
   ASSERT_TRUE(both.kernel);
   Text text(fox, 9, 9);
   auto expect = [](torsor_status is, torsor_status status, const char *rule) {
@@ -318,9 +306,9 @@ TEST(RunningSums, RefuseWhatTheyCannotContinue) {
 // Keys under one running clock are no keys under another.
 TEST(RunningSums, BelongToTheContract) {
   auto compiledWith = [](const char *term) {
-    return compiled(std::string("scheme x { head 16 input gate: f32[H] per "
-                                "token clock tau = sum l ") +
-                    term + " bias age(tau) mask causal }");
+    return compileText(std::string("scheme x { head 16 input gate: f32[H] per "
+                                   "token clock tau = sum l ") +
+                       term + " bias age(tau) mask causal }");
   };
   Compiled one = compiledWith("<= j: gate[l, h]");
   ASSERT_TRUE(one.kernel);

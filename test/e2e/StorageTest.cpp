@@ -40,10 +40,7 @@ INSTANTIATE_TEST_SUITE_P(All, StorageTest,
                          testing::Combine(testing::ValuesIn(schemeCases()),
                                           testing::Values(TORSOR_F32,
                                                           TORSOR_BF16)),
-                         [](const auto &info) {
-                           return std::string(std::get<0>(info.param).name) +
-                                  "_" + nameOf(std::get<1>(info.param));
-                         });
+                         [](const auto &info) { return nameOfParam(info); });
 
 // Pages of any size, in no order, and a ring that has turned.
 TEST_P(StorageTest, GivesWhatRowsGive) {

@@ -28,18 +28,6 @@ std::vector<ShapeCase> anyShapes() {
   return shapes;
 }
 
-Compiled compileText(const std::string &source, int64_t width,
-                     torsor_dtype dtype, const char *target = "") {
-  KernelOptions options;
-  options.head = options.value = width;
-  options.dtype = dtype;
-  options.target = target;
-  std::string error;
-  Compiled compiled = compileBoth(source, options, error);
-  EXPECT_TRUE(compiled.kernel) << source << "\n" << error;
-  return compiled;
-}
-
 using PathParam = std::tuple<SchemeCase, torsor_dtype, int64_t>;
 class PathTest : public testing::TestWithParam<PathParam> {};
 INSTANTIATE_TEST_SUITE_P(
@@ -48,14 +36,12 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values(TORSOR_F32, TORSOR_BF16, TORSOR_F16),
                      testing::Values<int64_t>(21)),
     [](const auto &info) {
-      return std::string(std::get<0>(info.param).name) + "_" +
-             nameOf(std::get<1>(info.param)) + "_" +
-             std::to_string(std::get<2>(info.param));
+      return nameOfParam(info) + "_" + std::to_string(std::get<2>(info.param));
     });
 
 TEST_P(PathTest, AgreesOnAllShapes) {
   auto [scheme, dtype, width] = GetParam();
-  Compiled compiled = compileText(scheme.source(width), width, dtype);
+  Compiled compiled = compileText(scheme.source(width), dtype, width);
   ASSERT_TRUE(compiled.kernel);
   uint64_t seed = 1;
   for (const ShapeCase &shape : anyShapes()) {
@@ -88,7 +74,7 @@ Problem placedKeys(const SchemeCase &scheme, std::vector<int64_t> indices,
 // The kernel walks the keys as they lie.
 TEST(Paths, NeedKeysInTheOrderOfTheirIndices) {
   for (const SchemeCase &scheme : pathCases()) {
-    Compiled compiled = compileText(scheme.source(21), 21, TORSOR_F32);
+    Compiled compiled = compileText(scheme.source(21), TORSOR_F32, 21);
     ASSERT_TRUE(compiled.kernel);
     for (int64_t queries : {1, 3})
       for (int64_t appended : {0, 4}) {
@@ -142,15 +128,12 @@ INSTANTIATE_TEST_SUITE_P(
     All, LinearTest,
     testing::Combine(testing::ValuesIn(linearCases),
                      testing::Values(TORSOR_F32, TORSOR_BF16, TORSOR_F16)),
-    [](const auto &info) {
-      return std::string(std::get<0>(info.param).name) + "_" +
-             nameOf(std::get<1>(info.param));
-    });
+    [](const auto &info) { return nameOfParam(info); });
 
 TEST_P(LinearTest, AgreesOnAllShapesAndInParts) {
   auto [one, dtype] = GetParam();
   std::string source = std::string("scheme x { head 32 ") + one.body + " }";
-  Compiled compiled = compileText(source, 32, dtype);
+  Compiled compiled = compileText(source, dtype, 32);
   ASSERT_TRUE(compiled.kernel);
   uint64_t seed = 1;
   for (const ShapeCase &shape : shapeCases()) {
@@ -186,7 +169,7 @@ TEST_P(TermTargets, Agree) {
   SchemeCase scheme = GetParam();
   constexpr int64_t width = 32;
   Compiled compiled =
-      compileText(scheme.source(width), width, TORSOR_F32, "x86-64");
+      compileText(scheme.source(width), TORSOR_F32, width, "x86-64");
   ASSERT_TRUE(compiled.kernel);
   std::vector<ShapeCase> some = anyShapes();
   some.resize(3);
@@ -246,7 +229,7 @@ TEST(Functions, OfPairsAreExactToAFewUnits) {
       Compiled compiled = compileText(
           std::string("scheme x { head 1 input a, one: f32 per token logit ") +
               function.text + "a[i] * one[j]" + function.end + " mask i == j }",
-          1, TORSOR_F32, target);
+          TORSOR_F32, 1, target);
       ASSERT_TRUE(compiled.kernel);
       Problem problem = makeCall({"", 1, 1, {{count, count}}}, 1, 1, random);
       addPerToken(problem, "a", {}, false, [&](int64_t, int64_t token) {

@@ -78,10 +78,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, ValueInKey,
     testing::Combine(testing::ValuesIn(cases),
                      testing::Values(TORSOR_F32, TORSOR_BF16, TORSOR_F16)),
-    [](const auto &info) {
-      return std::string(std::get<0>(info.param).name) + "_" +
-             nameOf(std::get<1>(info.param));
-    });
+    [](const auto &info) { return nameOfParam(info); });
 
 Problem problemOf(const ShapeCase &shape, const std::string &text,
                   const Kernel &kernel, Random &random) {
