@@ -128,21 +128,36 @@ std::pair<Nums, Num> TableLayout::measure(Emitter &e, const Entry &entry,
   return {extents, alignUp(bytes, tableAlignment)};
 }
 
-Num TableLayout::bytes(Emitter &e, Num sequences, Num heads, Num groups) const {
+Num TableLayout::bytesBefore(Emitter &e, int64_t number, Num sequences,
+                             Num heads, Num groups) const {
+  // Tables of one shape are counted: a sum of many terms brings hundreds, and
+  // code for each of them before each would grow with their square.
+  SmallVector<std::pair<const Entry *, int64_t>> shapes;
+  for (const Entry &entry : ArrayRef<Entry>(tables).take_front(number)) {
+    auto *like = llvm::find_if(
+        shapes, [&](auto &shape) { return shape.first->isLike(entry); });
+    if (like == shapes.end())
+      shapes.emplace_back(&entry, 1);
+    else
+      ++like->second;
+  }
   Num total = e.index(0);
-  for (const Entry &entry : tables)
-    total = total + measure(e, entry, sequences, heads, groups).second;
+  for (auto [entry, count] : shapes)
+    total = total +
+            measure(e, *entry, sequences, heads, groups).second * count;
   return total;
+}
+
+Num TableLayout::bytes(Emitter &e, Num sequences, Num heads, Num groups) const {
+  return bytesBefore(e, tables.size(), sequences, heads, groups);
 }
 
 DenseTable TableLayout::table(Emitter &e, int64_t number, Pointer base,
                               Num sequences, Num heads, Num groups) const {
-  Num offset = e.index(0);
-  for (const Entry &entry : ArrayRef<Entry>(tables).take_front(number))
-    offset = offset + measure(e, entry, sequences, heads, groups).second;
   const Entry &entry = tables[number];
   DenseTable table;
-  table.data = base.bytes(offset).as(entry.element);
+  table.data = base.bytes(bytesBefore(e, number, sequences, heads, groups))
+                   .as(entry.element);
   table.extents = measure(e, entry, sequences, heads, groups).first;
   Num stride = e.index(1);
   for (Num extent : llvm::reverse(table.extents)) {

@@ -44,7 +44,14 @@ private:
   struct Entry {
     mlir::Type element;
     llvm::SmallVector<std::string> axes;
+
+    bool isLike(const Entry &other) const {
+      return element == other.element && axes == other.axes;
+    }
   };
+  /// Bytes of the tables that lie before table `number`.
+  Num bytesBefore(Emitter &e, int64_t number, Num sequences, Num heads,
+                  Num groups) const;
   /// Extents of a table, and its bytes rounded up to 64.
   std::pair<Nums, Num> measure(Emitter &e, const Entry &entry, Num sequences,
                                Num heads, Num groups) const;
