@@ -143,8 +143,7 @@ Num TableLayout::bytesBefore(Emitter &e, int64_t number, Num sequences,
   }
   Num total = e.index(0);
   for (auto [entry, count] : shapes)
-    total = total +
-            measure(e, *entry, sequences, heads, groups).second * count;
+    total = total + measure(e, *entry, sequences, heads, groups).second * count;
   return total;
 }
 

@@ -119,10 +119,10 @@ TEST(Library, ModulesOfOtherVersions) {
   torsor_module other = module;
   other.abi = 2;
   expectFailure(torsor_library_link(&other, nullptr, &library), TORSOR_VERSION,
-                {"made by by hand, speaks ABI 2", "this core speaks 1.0"});
-  other = module, other.needs = 1;
+                {"made by by hand, speaks ABI 2", "this core speaks 1.1"});
+  other = module, other.needs = TORSOR_KERNEL_ABI_MINOR + 1;
   expectFailure(torsor_library_link(&other, nullptr, &library), TORSOR_VERSION,
-                {"needs at least 1.1"});
+                {"needs at least 1.2", "this core speaks 1.1"});
   other = module, other.magic = 1;
   expectFailure(torsor_library_link(&other, nullptr, &library), TORSOR_INVALID,
                 {"this is no module"});
