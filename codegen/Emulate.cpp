@@ -35,6 +35,16 @@ public:
     return a;
   }
 
+  /// x - round(x), 0 of an infinity.
+  Value *reduce(Value *x) {
+    Value *rest =
+        b.CreateFSub(x, b.CreateUnaryIntrinsic(Intrinsic::roundeven, x));
+    Value *size = b.CreateUnaryIntrinsic(Intrinsic::fabs, x);
+    Value *infinite =
+        b.CreateFCmpOEQ(size, ConstantFP::getInfinity(x->getType()));
+    return b.CreateSelect(infinite, real(x, 0), rest);
+  }
+
   /// Round to nearest even, denormals to 0, NaN stays.
   Value *toBf16(Value *a) {
     Value *bits = b.CreateBitCast(flush(a), like(a, b.getInt32Ty()));
@@ -104,6 +114,8 @@ Value *emulate(Instruction &at) {
   case Intrinsic::x86_avx512bf16_dpbf16ps_512:
     return Writer(at).dot(call->getArgOperand(0), call->getArgOperand(1),
                           call->getArgOperand(2));
+  case Intrinsic::x86_avx512_mask_reduce_ps_512:
+    return Writer(at).reduce(call->getArgOperand(0));
   case Intrinsic::x86_avx512_mask_scalef_ps_512:
     return Writer(at).scalef(call->getArgOperand(0), call->getArgOperand(1));
   default:

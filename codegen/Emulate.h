@@ -9,9 +9,9 @@ class Module;
 
 namespace torsor {
 
-/// Puts equal code in the place of vdpbf16ps, vcvtneps2bf16 and vscalefps in
-/// all functions that are made for x86-64-v3, so that what is emitted for
-/// AVX-512 can be run and compared on a machine without it.
+/// Puts equal code in the place of vdpbf16ps, vcvtneps2bf16, vscalefps and
+/// vreduceps in all functions that are made for x86-64-v3, so that what is
+/// emitted for AVX-512 can be run and compared on a machine without it.
 void emulateMissing(llvm::Module &code);
 
 } // namespace torsor

@@ -20,7 +20,7 @@ struct Target {
   llvm::StringRef features; // beyond it
   int64_t lanes;
   int64_t rowTile, vectorTile;
-  bool hasScalef;                 // vscalefps
+  bool hasScalef;                 // vscalefps, vreduceps
   bool hasDotBf16;                // vdpbf16ps, vcvtneps2bf16
   llvm::ArrayRef<uint32_t> needs; // TORSOR_X86_64_V3, …
   /// `cpu` lacks instructions that the flags promise: see Emulate.h.

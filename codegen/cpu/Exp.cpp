@@ -32,20 +32,24 @@ static Num scalef(Num a, Num n) {
       {a, n, a, e.constant(e.i16, int64_t(-1)), e.constant(e.i32, int64_t(4))});
 }
 
+/// x - round(x) by the instruction; 0 of an infinity.
+static Num fractionOf(Num x) {
+  Emitter &e = *x.e;
+  constexpr int64_t toNearestEven = 8;
+  return e.call("llvm.x86.avx512.mask.reduce.ps.512", x.type(),
+                {x, e.constant(e.i32, toNearestEven), x,
+                 e.constant(e.i16, int64_t(-1)),
+                 e.constant(e.i32, int64_t(4))});
+}
+
 static bool hasScalef(const Target &target, Num a) {
   return target.hasScalef && a.lanes() == 16;
 }
 
 static Nums scaledExp2(Emitter &e, Nums x) {
-  // -inf would leave NaN as its fraction.
-  Num lowest = e.constant(x[0].type(), -1024.0);
-  x = each(x, [&](Num a) { return max(lowest, a); });
-  Nums whole = each(x, [&](Num a) { return e.rint(a); }), fraction;
+  Nums fraction = each(x, fractionOf), p = polynomials(e, fraction);
   for (size_t n = 0; n < x.size(); ++n)
-    fraction.push_back(x[n] - whole[n]);
-  Nums p = polynomials(e, fraction);
-  for (size_t n = 0; n < x.size(); ++n)
-    p[n] = scalef(p[n], whole[n]);
+    p[n] = scalef(p[n], x[n] - fraction[n]);
   return p;
 }
 

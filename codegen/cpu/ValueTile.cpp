@@ -9,28 +9,56 @@ using namespace mlir;
 
 namespace torsor {
 
+/// Adds key `key`, whose first column is values[0].
+static void addKey(const ValueTile &t, Num key, Pointer values,
+                   MutableArrayRef<Num> sums, bool onlySeen) {
+  Nums loaded;
+  for (int64_t v = 0; v < t.vectors; ++v)
+    loaded.push_back(values.load(v * t.lanes, t.lanes));
+  for (int64_t r = 0; r < t.rows; ++r) {
+    Num weight =
+        key.e->splat(t.weights.load(key + r * t.weightStride), t.lanes);
+    for (int64_t v = 0; v < t.vectors; ++v) {
+      Num &sum = sums[r * t.vectors + v];
+      sum = onlySeen ? addWeighted(weight, loaded[v], sum, t.pairs)
+                     : multiplyAdd(weight, loaded[v], sum, t.pairs);
+    }
+  }
+}
+
+/// The keys begin … end-1, `step` of them in a turn; the last turn may not be
+/// whole, its keys are left. Gives the sums, and the address of the next key.
+static Nums addKeys(const ValueTile &t, Num begin, Num end, int64_t step,
+                    ArrayRef<Num> start, bool onlySeen) {
+  Emitter &e = *begin.e;
+  return e.loop(begin, end, step, start,
+                [&](Num key, ArrayRef<Num> carried) -> Nums {
+                  Nums sums(carried);
+                  Pointer values = e.at(sums.pop_back_val(), t.values.element);
+                  if (t.request && !onlySeen && step > 1)
+                    t.request->emit(key);
+                  for (int64_t n = 0; n < step; ++n) {
+                    addKey(t, n ? key + n : key, values, sums, onlySeen);
+                    values = values + t.valueStride;
+                  }
+                  sums.push_back(values.base);
+                  return sums;
+                });
+}
+
 static Nums product(const ValueTile &t, Num begin, Num end, ArrayRef<Num> start,
                     bool onlySeen) {
-  Emitter &e = *begin.e;
-  return e.loop(
-      begin, end, 1, start, [&](Num key, ArrayRef<Num> carried) -> Nums {
-        Nums sums(carried), loaded;
-        if (t.request && !onlySeen)
-          t.request->emit(key);
-        for (int64_t v = 0; v < t.vectors; ++v)
-          loaded.push_back(
-              t.values.load(key * t.valueStride + v * t.lanes, t.lanes));
-        for (int64_t r = 0; r < t.rows; ++r) {
-          Num weight =
-              e.splat(t.weights.load(key + r * t.weightStride), t.lanes);
-          for (int64_t v = 0; v < t.vectors; ++v) {
-            Num &sum = sums[r * t.vectors + v];
-            sum = onlySeen ? addWeighted(weight, loaded[v], sum, t.pairs)
-                           : multiplyAdd(weight, loaded[v], sum, t.pairs);
-          }
-        }
-        return sums;
-      });
+  Nums sums(start);
+  sums.push_back((t.values + begin * t.valueStride).base);
+  if (!onlySeen) {
+    // Two keys a turn: what else a turn does weighs half as much.
+    Num pairs = begin + alignDown(end - begin, 2);
+    sums = addKeys(t, begin, pairs, 2, sums, onlySeen);
+    begin = pairs;
+  }
+  sums = addKeys(t, begin, end, 1, sums, onlySeen);
+  sums.pop_back();
+  return sums;
 }
 
 /// Whether all are finite; a sum that overflows may be taken for one that is
