@@ -172,6 +172,9 @@ void Decode::emitBlock(const Call &call, const TileContext &c,
     e.fill(c.queries,
            e.index(scratchAt.formBytes * int64_t(layout.forms.queries.size())),
            0);
+  // Rows behind the last weigh 0.
+  e.fill(c.scores + block.count * decodeChunk,
+         (used - block.count) * (decodeChunk * 4), 0);
   auto keep = [&](Num row, const Place &place, Pointer from, Num gain) {
     steps.emitPlainRow(c, place, from, gain, row,
                        scratch.bytes(scratchAt.steps));

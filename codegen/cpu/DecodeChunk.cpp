@@ -44,10 +44,10 @@ void DecodeSplit::emitStepQueries(const TileContext &c, int64_t branch,
 }
 
 void DecodeSplit::emitInOrder(const TileContext &c, Num rows) const {
-  int64_t lanes = c.lanes(), tileWidth = tile.valueVectors * lanes;
+  int64_t lanes = c.lanes();
   if (valuesInPairs())
     emitPairOrder(c.outputs, rows, c.layout.valueWidth(),
-                  c.layout.value / tileWidth * tileWidth, lanes,
+                  c.layout.value / (2 * lanes) * (2 * lanes), lanes,
                   /*back=*/true);
 }
 
@@ -167,14 +167,11 @@ void DecodeChunk::emitActedKeys(int64_t branch, Num row, bool bySteps,
   });
 }
 
-KeyRows DecodeChunk::rowsAt(Pointer keys, int64_t period) const {
-  Emitter &e = c.e;
-  KeyRows acted = {frameSlots(e, e.pointer, decodeChunk), e.f32};
-  e.loop(0, alignUp(count, c.lanes()), 1, [&](Num number) {
+void DecodeChunk::listRows(Pointer list, Pointer keys, int64_t period) const {
+  c.e.loop(0, alignUp(count, c.lanes()), 1, [&](Num number) {
     Num at = min(number, count - 1) % period;
-    acted.list.store(number, (keys + at * c.layout.head).base);
+    list.store(number, (keys + at * c.layout.head).base);
   });
-  return acted;
 }
 
 void DecodeChunk::emitBranch(int64_t branch, ArrayRef<Num> isRegular) const {
@@ -220,8 +217,13 @@ void DecodeChunk::emitActedProducts(int64_t branch, Num bySteps) const {
   });
   int64_t period = isLoop ? c.lanes() : decodeChunk;
   KeyRows cached = cachedRows();
-  KeyRows rowsActed =
-      rowsAt(split.scratch.bytes(split.at.keys).as(e.f32), period);
+  KeyRows rowsActed = {frameSlots(e, e.pointer, decodeChunk), e.f32};
+  auto list = [&] {
+    Pointer keys = split.scratch.bytes(split.at.keys).as(e.f32);
+    listRows(rowsActed.list, keys, period);
+  };
+  if (isLoop || c.layout.actsByHead)
+    list();
   KeySource acted = sourceOf(rowsActed);
   auto act = [&](Num row, Num from, Num to) {
     auto actOn = [&](bool byTables) {
@@ -245,12 +247,15 @@ void DecodeChunk::emitActedProducts(int64_t branch, Num bySteps) const {
   if (isLoop)
     return eachBlock([&](Num block) { emitBlockProducts(acted, block); },
                      e.index(0));
-  e.when(split.isActed ^ 1, [&] { act(e.index(0), e.index(0), count); });
+  e.when(split.isActed ^ 1, [&] {
+    list();
+    act(e.index(0), e.index(0), count);
+  });
   if (cached.element != rowsActed.element)
     return emitProducts(sourceOf(cached), &acted);
   // The products are much code: one copy does for both.
-  Num list = select(split.isActed, cached.list.base, rowsActed.list.base);
-  emitProducts(sourceOf({e.at(list, e.pointer), e.f32}));
+  Num both = select(split.isActed, cached.list.base, rowsActed.list.base);
+  emitProducts(sourceOf({e.at(both, e.pointer), e.f32}));
 }
 
 /// Least and greatest branch of the chunk's pairs.
@@ -360,11 +365,18 @@ void DecodeChunk::emitWeights() const {
         0, filled, lanes, {start}, [&](Num key, ArrayRef<Num> carried) -> Nums {
           return {max(carried[0], rank(scores.load(key, lanes)))};
         })[0];
-    Num before = c.maxima.load(row);
-    Num now = max(before, greatest(e, highest));
+    c.alphas.store(row, greatest(e, highest));
+  });
+  // Rows are there in whole vectors.
+  e.loop(0, rows, lanes, [&](Num row) {
+    Num before = c.maxima.load(row, lanes);
+    Num now = max(before, c.alphas.load(row, lanes));
     c.maxima.store(row, now);
-    Num alpha = emitExp2(e, c.target(), before - now);
-    c.alphas.store(row, alpha);
+    c.alphas.store(row, emitExp2(e, c.target(), before - now));
+  });
+  e.loop(0, rows, 1, [&](Num row) {
+    Pointer scores = c.scores + row * decodeChunk;
+    Num now = c.maxima.load(row), alpha = c.alphas.load(row);
     Num sum = c.rowSum.load(row * lanes, lanes) * e.splat(alpha, lanes);
     sum = e.loop(
         0, filled, lanes, {sum}, [&](Num key, ArrayRef<Num> carried) -> Nums {

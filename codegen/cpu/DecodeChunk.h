@@ -153,9 +153,9 @@ private:
   /// tables. Key n then lies in row n % `period` of the scratch.
   void emitActedKeys(int64_t branch, Num row, bool bySteps, int64_t period,
                      Num from, Num to) const;
-  /// The addresses of rows of f32 that lie one behind the other, each for the
-  /// keys of its number modulo `period`.
-  KeyRows rowsAt(Pointer keys, int64_t period = decodeChunk) const;
+  /// Writes the addresses of rows of f32 that lie one behind the other, each
+  /// for the keys of its number modulo `period`.
+  void listRows(Pointer list, Pointer keys, int64_t period) const;
   /// Products of rows and keys in the forms of one branch.
   void emitBranch(int64_t branch, llvm::ArrayRef<Num> isRegular) const;
   /// Products with keys that are acted on before they are read, all of them, or
@@ -197,6 +197,8 @@ private:
                     const KeySource *acted = nullptr) const;
   void emitBlockProducts(const KeySource &keys, Num block,
                          const KeySource *acted = nullptr) const;
+  void emitRowTile(Num row, Num block, Num n, const KeySource &keys,
+                   const KeySource *acted) const;
   /// Products of row `row` alone.
   void emitRow(Num row, const KeySource &keys) const;
   void emitRowDots(Num row, Num block, const KeySource &keys) const;
@@ -216,8 +218,15 @@ private:
   void emitKept() const;
   Num outputsAreFinite() const;
   void emitSums(bool onlySeen) const;
-  void emitValueTile(Num key, Num column, int64_t vectors, int64_t tail,
-                     bool onlySeen) const;
+  /// Columns: `vectors` vectors, of the last one `tail` if it is not whole.
+  struct Piece {
+    Num column;
+    int64_t vectors, tail;
+  };
+  Nums loadValues(Num number, Num column, int64_t vectors, int64_t tail) const;
+  void emitPiece(const Piece &piece, Num begin, Num end, bool onlySeen) const;
+  void emitValueTile(const Piece &piece, Num row, int64_t rowCount, Num begin,
+                     Num end, bool onlySeen) const;
 };
 
 } // namespace torsor

@@ -121,8 +121,10 @@ void DecodeChunk::emitVectors() const {
                     split.isActed);
     });
   KeyRows rowsOfKeys = cachedRows();
-  if (split.dots.isNormed && !split.dots.dots.empty())
-    rowsOfKeys = rowsAt(c.contents);
+  if (split.dots.isNormed && !split.dots.dots.empty()) {
+    rowsOfKeys = {frameSlots(e, e.pointer, decodeChunk), e.f32};
+    listRows(rowsOfKeys.list, c.contents, decodeChunk);
+  }
   KeySource keys = sourceOf(rowsOfKeys);
   DecodeSplit quiet = split; // products with q ask for the next keys
   quiet.asks = e.constant(e.i1, int64_t(0));

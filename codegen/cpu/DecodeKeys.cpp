@@ -98,7 +98,8 @@ void DecodeChunk::emitTileSums(Num firstRow, int64_t rowCount, Num block,
   Emitter &e = c.e;
   const DecodeScratch &at = split.at;
   int64_t lanes = c.lanes(), keys = split.tile.keysBeside(rowCount);
-  Pointer sums = split.scratch.bytes(at.sums).as(e.f32);
+  Pointer sums = split.scratch.bytes(at.sums).as(e.f32) +
+                 firstRow % sumRows * (lanes * lanes);
   Pointer queries = c.queries + firstRow * at.queryWidth;
   Num zero = e.constant(e.vec(lanes, e.f32), 0.0);
   e.loop(first, first + split.tile.mostKeys, keys, [&](Num n) {
@@ -149,7 +150,7 @@ void DecodeChunk::emitDots(Num firstRow, Num rowCount, Num block,
   });
   Pointer sums = split.scratch.bytes(split.at.sums).as(e.f32);
   e.loop(0, rowCount, 1, [&](Num r) {
-    Pointer row = sums + r * (lanes * lanes);
+    Pointer row = sums + (firstRow + r) % sumRows * (lanes * lanes);
     Nums vectors;
     for (int64_t n = 0; n < lanes; ++n)
       vectors.push_back(row.load(n * lanes, lanes));
@@ -175,34 +176,38 @@ void DecodeChunk::emitProducts(const KeySource &keys,
 
 void DecodeChunk::emitBlockProducts(const KeySource &keys, Num block,
                                     const KeySource *acted) const {
-  Emitter &e = c.e;
-  e.loop(0, rows, decodeRows, [&](Num row) {
-    Num left = min(rows - row, decodeRows);
-    auto sums = [&](int64_t rowCount, Num n, const KeySource &of) {
-      emitTileSums(row, rowCount, block, n, of);
-    };
-    // Rows up to four are there, and nobody reads those behind the last: three
-    // are taken as four, and two as well where keys were just acted on.
-    auto cached = [&](Num n) {
-      e.when(
-          left == 1, [&] { sums(1, n, keys); },
-          [&] {
-            e.when(
-                left == 2, [&] { sums(2, n, keys); },
-                [&] { sums(decodeRows, n, keys); });
-          });
-    };
-    emitDots(row, left, block, [&](Num n) {
-      if (!acted)
-        return cached(n);
-      e.when(
-          split.isActed, [&] { cached(n); },
-          [&] {
-            e.when(
-                left == 1, [&] { sums(1, n, *acted); },
-                [&] { sums(decodeRows, n, *acted); });
-          });
+  c.e.loop(0, rows, sumRows, [&](Num top) {
+    Num present = min(rows - top, sumRows);
+    emitDots(top, present, block, [&](Num n) {
+      c.e.loop(top, top + present, decodeRows,
+               [&](Num row) { emitRowTile(row, block, n, keys, acted); });
     });
+  });
+}
+
+/// Rows up to four are there, and nobody reads those behind the last: three are
+/// taken as four, and two as well where keys were just acted on.
+void DecodeChunk::emitRowTile(Num row, Num block, Num n, const KeySource &keys,
+                              const KeySource *acted) const {
+  Emitter &e = c.e;
+  Num left = rows - row;
+  auto sums = [&](int64_t rowCount, const KeySource &of) {
+    emitTileSums(row, rowCount, block, n, of);
+  };
+  auto cached = [&] {
+    e.when(
+        left == 1, [&] { sums(1, keys); },
+        [&] {
+          e.when(
+              left == 2, [&] { sums(2, keys); },
+              [&] { sums(decodeRows, keys); });
+        });
+  };
+  if (!acted)
+    return cached();
+  e.when(split.isActed, cached, [&] {
+    e.when(
+        left == 1, [&] { sums(1, *acted); }, [&] { sums(decodeRows, *acted); });
   });
 }
 

@@ -15,11 +15,11 @@ DecodeTile::DecodeTile(const Target &target, int64_t rowBytes)
                : rowBytes <= tileBytes / 2 ? 2
                                            : 1) {
   if (target.lanes == 16) {
-    valueKeys = 4, valueVectors = 4;
+    valueKeys = 8, valueVectors = 4;
     streams = 4;
     return;
   }
-  valueKeys = mostKeys, valueVectors = 2;
+  valueKeys = 8, valueVectors = 2;
   streams = 1;
 }
 
@@ -56,8 +56,12 @@ DecodeScratch::DecodeScratch(const TileLayout &layout, int64_t stepBytes,
   actedValues =
       take(layout.forms.values.empty() ? 0 : layout.keys * layout.value * 4);
   merged = layout.forms.isOne() ? 0 : take(layout.rows * decodeChunk * 4);
-  sums = take(decodeRows * layout.lanes * layout.lanes * 4);
+  sums = take(sumRows * layout.lanes * layout.lanes * 4);
   keys = take(decodeChunk * layout.head * 4);
+  // Stores to one must not look like those to lines of the other that are
+  // loaded next: processors compare the last 12 bits of addresses.
+  int64_t page = 4096;
+  next = layout.outputs % page + roundUp(next - layout.outputs % page, page);
   kept = take(layout.rows * layout.valueWidth() * 4);
   keyRows = take(rowCount * 8);
   valueRows = take(rowCount * 8);

@@ -14,6 +14,10 @@ inline constexpr int64_t decodeChunk = 64;
 /// Rows that one pass over a key takes in registers at most.
 inline constexpr int64_t decodeRows = 4;
 
+/// Rows whose products with some keys are made before others: they share what
+/// the first cache holds, and requests for the next keys lie between them.
+inline constexpr int64_t sumRows = 2 * decodeRows;
+
 /// Register tiles of decode, for rows of k and v of so many bytes.
 ///
 /// Keys beyond the processor's caches come at the bandwidth of memory only if

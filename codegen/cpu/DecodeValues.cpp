@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Weights times the values of a chunk. The outputs lie in the first cache; the
-// registers hold a tile of values, which every row of the block uses.
+// Weights times the values of a chunk. The registers hold a tile of outputs,
+// which some keys are added to one by one.
 #include "codegen/cpu/DecodeChunk.h"
 #include "codegen/cpu/DecodePairs.h"
 
@@ -46,42 +46,69 @@ Num DecodeChunk::outputsAreFinite() const {
   return e.any(e.isNan(probe)) ^ 1;
 }
 
-/// Adds the keys key … key + valueKeys - 1 in `vectors` vectors of columns;
-/// `tail`: columns of the last vector, if it is not whole.
-void DecodeChunk::emitValueTile(Num key, Num column, int64_t vectors,
-                                int64_t tail, bool onlySeen) const {
+/// `vectors` vectors of row `number` of v from `column` on; `tail`: columns of
+/// the last one, if it is not whole.
+Nums DecodeChunk::loadValues(Num number, Num column, int64_t vectors,
+                             int64_t tail) const {
   Emitter &e = c.e;
-  int64_t lanes = c.lanes(), keys = split.tile.valueKeys;
+  int64_t lanes = c.lanes(), whole = tail ? vectors - 1 : vectors;
+  Pointer row = split.valueRow(inSplit(number)) + column;
   Nums values;
-  for (int64_t k = 0; k < keys; ++k) {
-    Pointer row = split.valueRow(inSplit(key + k)) + column;
-    if (split.valuesInPairs() && vectors == split.tile.valueVectors && !tail) {
-      for (int64_t v = 0; v < vectors; v += 2) {
-        auto [even, odd] = loadPair(row, v * lanes, lanes);
-        values.append({even, odd});
-      }
-      continue;
-    }
-    for (int64_t v = 0; v < vectors; ++v)
-      values.push_back(tail && v + 1 == vectors
-                           ? loadTail(row + v * lanes, lanes, tail)
-                           : e.convert(row.load(v * lanes, lanes), e.f32));
+  int64_t paired = split.valuesInPairs() ? whole / 2 * 2 : 0;
+  for (int64_t v = 0; v < paired; v += 2) {
+    auto [even, odd] = loadPair(row, v * lanes, lanes);
+    values.append({even, odd});
   }
-  e.loop(0, rows, 1, [&](Num row) {
-    Pointer weights = c.scores + (row * decodeChunk + key);
-    Pointer outputs = c.outputs + (row * c.layout.valueWidth() + column);
-    Nums sums;
-    for (int64_t v = 0; v < vectors; ++v)
-      sums.push_back(outputs.load(v * lanes, lanes));
-    for (int64_t k = 0; k < keys; ++k) {
-      Num weight = e.splat(weights.load(k), lanes);
-      for (int64_t v = 0; v < vectors; ++v) {
-        Num added = fma(weight, values[k * vectors + v], sums[v]);
-        sums[v] = onlySeen ? select(weight != 0.0, added, sums[v]) : added;
+  for (int64_t v = paired; v < whole; ++v)
+    values.push_back(e.convert(row.load(v * lanes, lanes), e.f32));
+  if (tail)
+    values.push_back(loadTail(row + whole * lanes, lanes, tail));
+  return values;
+}
+
+/// Adds the keys from `begin` to before `end` to `vectors` vectors of columns
+/// of `rowCount` rows, which lie in registers meanwhile.
+void DecodeChunk::emitValueTile(const Piece &piece, Num row, int64_t rowCount,
+                                Num begin, Num end, bool onlySeen) const {
+  Emitter &e = c.e;
+  int64_t lanes = c.lanes(), width = c.layout.valueWidth();
+  Pointer outputs = c.outputs + (row * width + piece.column);
+  Pointer weights = c.scores + row * decodeChunk;
+  Nums sums;
+  for (int64_t r = 0; r < rowCount; ++r)
+    for (int64_t v = 0; v < piece.vectors; ++v)
+      sums.push_back(outputs.load(r * width + v * lanes, lanes));
+  sums = e.loop(begin, end, 1, sums, [&](Num key, ArrayRef<Num> carried) {
+    Nums next(carried);
+    Nums values = loadValues(key, piece.column, piece.vectors, piece.tail);
+    for (int64_t r = 0; r < rowCount; ++r) {
+      Num weight = e.splat((weights + key).load(r * decodeChunk), lanes);
+      for (auto [v, value] : llvm::enumerate(values)) {
+        Num &sum = next[r * piece.vectors + int64_t(v)];
+        Num added = fma(weight, value, sum);
+        sum = onlySeen ? select(weight != 0.0, added, sum) : added;
       }
     }
-    for (int64_t v = 0; v < vectors; ++v)
-      outputs.store(v * lanes, sums[v]);
+    return next;
+  });
+  for (int64_t r = 0; r < rowCount; ++r)
+    for (int64_t v = 0; v < piece.vectors; ++v)
+      outputs.store(r * width + v * lanes, sums[r * piece.vectors + v]);
+}
+
+/// A piece of the columns of all rows.
+void DecodeChunk::emitPiece(const Piece &piece, Num begin, Num end,
+                            bool onlySeen) const {
+  Emitter &e = c.e;
+  auto tile = [&](Num row, int64_t rowCount) {
+    emitValueTile(piece, row, rowCount, begin, end, onlySeen);
+  };
+  if (onlySeen) // seldom run: one copy does
+    return e.loop(0, rows, 1, [&](Num row) { tile(row, 1); });
+  // Rows up to four are there, and those behind the last weigh 0.
+  e.loop(0, rows, decodeRows, [&](Num row) {
+    e.when(
+        rows - row == 1, [&] { tile(row, 1); }, [&] { tile(row, decodeRows); });
   });
 }
 
@@ -92,25 +119,23 @@ void DecodeChunk::emitSums(bool onlySeen) const {
   int64_t whole = (c.layout.value / lanes) / vectors;
   int64_t left = c.layout.valueVectors - whole * vectors;
   int64_t pieces = whole + (left ? 1 : 0);
-  auto emitTile = [&](Num key, Num piece, Num column, int64_t count,
-                      int64_t end) {
-    auto ask = [&](int64_t half) {
-      if (!onlySeen)
-        e.when(split.asks,
-               [&] { emitAsk(key, keys, true, piece * 2 + half, 2 * pieces); });
-    };
-    ask(0);
-    emitValueTile(key, column, count, end, onlySeen);
-    ask(1);
-  };
-  // Keys behind the last weigh 0.
   e.loop(0, count, keys, [&](Num key) {
-    e.loop(0, e.index(whole), 1, [&](Num piece) {
-      emitTile(key, piece, piece * (vectors * lanes), vectors, 0);
-    });
+    Num end = min(key + keys, count);
+    auto emit = [&](Num number, const Piece &piece) {
+      auto ask = [&](int64_t half) {
+        if (!onlySeen)
+          e.when(split.asks, [&] {
+            emitAsk(key, keys, true, number * 2 + half, 2 * pieces);
+          });
+      };
+      ask(0);
+      emitPiece(piece, key, end, onlySeen);
+      ask(1);
+    };
+    e.loop(0, e.index(whole), 1,
+           [&](Num n) { emit(n, {n * (vectors * lanes), vectors, 0}); });
     if (left)
-      emitTile(key, e.index(whole), e.index(whole * vectors * lanes), left,
-               tail);
+      emit(e.index(whole), {e.index(whole * vectors * lanes), left, tail});
   });
 }
 
@@ -120,8 +145,11 @@ void DecodeChunk::emitOutputs() const {
   emitSums(/*onlySeen=*/false);
   // 0 * inf is NaN: a key that a row does not see may have left one.
   e.when(outputsAreFinite() ^ 1, [&] {
+    int64_t rowBytes = c.layout.valueWidth() * 4;
     e.copy(c.outputs, split.scratch.bytes(split.at.kept).as(e.f32),
-           rows * (c.layout.valueWidth() * 4));
+           rows * rowBytes);
+    e.fill(c.outputs.bytes(rows * rowBytes),
+           (alignUp(rows, decodeRows) - rows) * rowBytes, 0);
     emitSums(/*onlySeen=*/true);
   });
 }

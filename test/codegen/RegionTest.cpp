@@ -93,12 +93,13 @@ TEST(Region, HiddenKeysNeverInfluence) {
   double infinity = std::numeric_limits<double>::infinity();
   Rope r = rope(32, 40, 0);
   for (double poison : {nan, infinity, -infinity})
-    bothKernels(r, {.heads = 2, .queries = 12, .keys = 130}, [&](Arrays &a) {
-      for (int64_t d = 0; d < 32; ++d)
-        a.k.set(0, 0, 125, d, poison);
-      for (int64_t d = 0; d < 40; ++d)
-        a.v.set(0, 0, 127, d, poison);
-    });
+    for (int64_t queries : {6, 7, 9, 24}) // rows beside those of whole tiles
+      bothKernels(r, {.queries = queries, .keys = 130}, [&](Arrays &a) {
+        for (int64_t d = 0; d < 32; ++d)
+          a.k.set(0, 0, 125, d, poison);
+        for (int64_t d = 0; d < 40; ++d)
+          a.v.set(0, 0, 127, d, poison);
+      });
 }
 
 /// A logit of -inf weighs nothing; a row of them alone is empty.
