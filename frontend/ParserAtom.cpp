@@ -21,6 +21,9 @@ static llvm::StringRef getAfterHint(const Token &token) {
   return {};
 }
 
+static constexpr llvm::StringLiteral noSlices =
+    "there are no slices; a vector is written [for p < n: x[p + …]]";
+
 /// postfix = atom { "[" expr { "," expr } "]" }
 Expr *Parser::parsePostfix() {
   Expr *value = parseAtom();
@@ -30,17 +33,15 @@ Expr *Parser::parsePostfix() {
     llvm::SmallVector<const Expr *, 4> indices;
     do {
       if (at(":")) {
-        failExpected("an index", "there are no slices; a vector is written "
-                                 "[for p < n: x[p + …]]");
+        failExpected("an index", noSlices);
         return nullptr;
       }
       indices.push_back(parseExpr());
       if (!indices.back())
         return nullptr;
     } while (accept(","));
-    llvm::StringRef hint = at(":") ? "there are no slices; a vector is written "
-                                     "[for p < n: x[p + …]]"
-                                   : getAfterHint(peek());
+    llvm::StringRef hint =
+        at(":") || at("..") ? llvm::StringRef(noSlices) : getAfterHint(peek());
     if (!expectClose("]", open, hint))
       return nullptr;
     node->value = value;

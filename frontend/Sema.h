@@ -26,6 +26,8 @@ struct SchemeState {
 
   Scheme &scheme;
   const SchemeItem &item;
+  /// Where its arguments were given; not valid: it has none.
+  SourceRange use;
   ClockInfo *pos = nullptr;
   /// What its names stand for: a `let`, or a value (of a clause or argument).
   struct Entity {

@@ -75,10 +75,18 @@ bool Sema::isInside(Scalar index, const AxisInfo &axis, const Expr *e,
   }
   if (index.range.lo >= 0 && index.range.hi <= double(axis.extent - 1))
     return true;
-  fail(env, e->range, "index",
-       fmt::format("'{}' ranges over {}, but the axis has only 0 .. {}; use "
-                   "clamp(…) or declare a range",
-                   quote(e), printBounds(index.range), axis.extent - 1));
+  std::string only = fmt::format("the axis has only 0 .. {}", axis.extent - 1);
+  if (index.isConstant())
+    fail(env, e->range, "index",
+         fmt::format("the index is {:.0f}, but {}{}", index.range.lo, only,
+                     index.range.lo == double(axis.extent)
+                         ? "; indices count from 0"
+                         : ""));
+  else
+    fail(env, e->range, "index",
+         fmt::format("'{}' ranges over {}, but {}; use clamp(…) or declare a "
+                     "range",
+                     quote(e), printBounds(index.range), only));
   return false;
 }
 

@@ -34,6 +34,16 @@ bool isInPrelude(SourceRange range) {
   return range.file && range.file->isPrelude();
 }
 
+/// A value that an argument brought may be to blame: says where it was given.
+Diagnostic &noteUse(const Env &env, SourceRange range, Diagnostic &message) {
+  const Env *at = &env;
+  while (at && !at->scheme)
+    at = at->caller;
+  if (at && at->scheme->use.isValid() && !at->scheme->use.contains(range))
+    message.note(at->scheme->use, "the arguments are given here");
+  return message;
+}
+
 } // namespace
 
 Diagnostic &Sema::report(const Env &env, SourceRange range, llvm::StringRef id,
@@ -47,7 +57,7 @@ Diagnostic &Sema::report(const Env &env, SourceRange range, llvm::StringRef id,
     return droppedMessage;
   }
   if (!isInPrelude(range))
-    return diagnostics.error(range, id, std::move(text));
+    return noteUse(env, range, diagnostics.error(range, id, std::move(text)));
   // An error inside the standard library belongs to the user's call.
   const Env *outer = &env;
   while (outer && (!outer->call.isValid() || isInPrelude(outer->call)))

@@ -49,6 +49,8 @@ Scheme *Sema::checkScheme(const SchemeItem *item, llvm::StringMap<Binding> args,
   scheme->range = range;
   scheme->doc = llvm::join(item->doc, "\n");
   SchemeState state(*scheme, *item);
+  if (!item->formals.empty() && !item->range.contains(call))
+    state.use = call;
   for (auto &arg : args) {
     SchemeState::Entity entity;
     entity.value = arg.second.value;

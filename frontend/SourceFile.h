@@ -63,6 +63,9 @@ struct SourceRange {
   }
   /// From the beginning of this range to the end of `last`, in the same file.
   SourceRange to(SourceRange last) const { return {file, begin, last.end}; }
+  bool contains(SourceRange other) const {
+    return file == other.file && begin <= other.begin && other.end <= end;
+  }
 };
 
 } // namespace torsor
