@@ -99,8 +99,9 @@ void emitPackValuePairs(const TileContext &c, const Tensor &v, Num begin,
     for (const ValuePanels &panels : c.layout.valuePanels)
       for (int64_t p = 0; p < panels.count; ++p) {
         int64_t vector = panels.first + p * panels.vectors;
-        Pointer to = c.values.as(e.i16) + (c.padded * (vector * lanes) +
-                                           number * (panels.vectors * lanes));
+        Pointer to = c.packedValues(e.index(vector * lanes), number,
+                                    panels.vectors * lanes)
+                         .as(e.i16);
         for (int64_t n = 0; n < panels.vectors; ++n)
           to.store(2 * n * lanes, pair.at((vector + n) * lanes));
       }

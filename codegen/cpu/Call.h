@@ -41,6 +41,7 @@ public:
 
   Num heads, groups, count, flags;
   Pointer workspace, tables;
+  Num address() const { return arguments.base; } // of torsor_kernel_args
   /// Bytes of the running sums of a sequence; null without any.
   std::function<Num(const Sequence &)> scanBytes;
 

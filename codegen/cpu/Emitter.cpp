@@ -230,14 +230,22 @@ Num Emitter::convert(Num a, Type element) {
   return num(arith::TruncIOp::create(b, to, a.value));
 }
 
-Num Emitter::call(StringRef intrinsic, Type result, ArrayRef<Num> arguments) {
+static SmallVector<Value> valuesOf(ArrayRef<Num> nums) {
   SmallVector<Value> values;
-  for (Num argument : arguments)
-    values.push_back(argument.value);
+  for (Num num : nums)
+    values.push_back(num.value);
+  return values;
+}
+
+Num Emitter::call(StringRef intrinsic, Type result, ArrayRef<Num> arguments) {
   auto op = LLVM::CallIntrinsicOp::create(
       b, result ? TypeRange(result) : TypeRange(), b.getStringAttr(intrinsic),
-      values, LLVM::FastmathFlagsAttr());
+      valuesOf(arguments), LLVM::FastmathFlagsAttr());
   return result ? num(op->getResult(0)) : Num();
+}
+
+void Emitter::callFunction(StringRef name, ArrayRef<Num> arguments) {
+  LLVM::CallOp::create(b, TypeRange(), name, valuesOf(arguments));
 }
 
 Num Emitter::rint(Num a) {
@@ -259,13 +267,6 @@ void Emitter::loop(Operand begin, Num end, Operand step,
     body(i);
     return {};
   });
-}
-
-static SmallVector<Value> valuesOf(ArrayRef<Num> nums) {
-  SmallVector<Value> values;
-  for (Num num : nums)
-    values.push_back(num.value);
-  return values;
 }
 
 Nums Emitter::loop(Operand begin, Num end, Operand step, ArrayRef<Num> start,

@@ -133,6 +133,8 @@ public:
   Num unsignedExtend(Num a, mlir::Type element);
   Num call(llvm::StringRef intrinsic, mlir::Type result,
            llvm::ArrayRef<Num> arguments);
+  /// Calls a function without a result that `function` has written.
+  void callFunction(llvm::StringRef name, llvm::ArrayRef<Num> arguments);
   Num rint(Num a);
   Num floor(Num a);
   Num isNan(Num a);

@@ -23,6 +23,7 @@ void FadingBranches::emit(Num tile, Num tileEnd, Num groups,
   Emitter &e = c.e;
   AttentionOp op = c.op;
   int64_t lanes = c.lanes();
+  apart.takePacked(c, e.index(0));
   for (size_t n = 0; n < branches.size(); ++n) {
     int64_t branch = n;
     auto compute = [&] {

@@ -23,8 +23,8 @@ public:
   void emit(Num tile, Num tileEnd, Num groups, const TileVerdict &verdict);
 
 private:
-  const TileContext &c;
-  TileContext apart; // with scores of one branch
+  const TileContext &c; // of the tile at hand
+  TileContext apart;    // with scores of one branch
   std::vector<std::unique_ptr<Anchors>> branches;
 };
 

@@ -26,8 +26,13 @@ static bool suitsPanels(const TileLayout &layout) {
   });
 }
 
-InPlaceValues InPlaceValues::read(Emitter &e, const Call &call, AttentionOp op,
-                                  const TileLayout &layout) {
+Num areScattered(const Call &call) {
+  return (call.flags & int64_t(TORSOR_STORAGE_PAGED | TORSOR_STORAGE_RING)) !=
+         0;
+}
+
+Num areValuesInPlace(Emitter &e, const Call &call, AttentionOp op,
+                     const TileLayout &layout) {
   Tensor v = valuesOf(call, op);
   if (layout.pairs || !layout.forms.values.empty() || v.data.element != e.f32 ||
       layout.value % layout.lanes || !suitsPanels(layout))
@@ -37,17 +42,16 @@ InPlaceValues InPlaceValues::read(Emitter &e, const Call &call, AttentionOp op,
   Num address = addressOf(v.data.base);
   for (int64_t axis : {0, 1})
     address = address | v.stride(axis) * v.data.elementBytes();
-  Num scattered =
-      call.flags & int64_t(TORSOR_STORAGE_PAGED | TORSOR_STORAGE_RING);
-  return {(scattered == 0) & (((address | bytes) & (line - 1)) == 0) &
-              (bytes <= farthest),
-          v};
+  return (areScattered(call) ^ 1) & (((address | bytes) & (line - 1)) == 0) &
+         (bytes <= farthest);
 }
 
-Pointer InPlaceValues::first(const Sequence &sequence, Num group) const {
-  return rows.data +
-         (sequence.keyRow * rows.stride(0) + group * rows.stride(1) +
-          sequence.keyStart * rows.stride(2));
-}
+CallersRows::CallersRows(const Tensor &tensor, const Sequence &sequence,
+                         Num group, int64_t width)
+    : first(tensor.data +
+            (sequence.keyRow * tensor.stride(0) + group * tensor.stride(1) +
+             sequence.keyStart * tensor.stride(2))),
+      stride(tensor.stride(2)),
+      lines((width * first.elementBytes() + 63) / 64) {}
 
 } // namespace torsor

@@ -147,11 +147,9 @@ static void emitTileAnchors(const TileContext &c, const Indices &indices,
 }
 
 /// Asks for a row of k of the next stretches of keys, one of four in turn, as
-/// decode does (DecodeLayout.h).
+/// decode does (DecodeLayout.h). Blocks have asked for what they pack.
 static void askAhead(const TileContext &c, const Tensor &k, Num number) {
   constexpr int64_t chunk = 64, streams = 4, stretch = chunk / streams;
-  if (c.lanes() != 16)
-    return;
   Num next = alignDown(number, chunk) + chunk + number % streams * stretch +
              number % chunk / streams;
   KeySlot slot = locateKey(c.e, c.tables.call, c.place.sequence,
@@ -178,8 +176,8 @@ static Nums storeSlots(const TileContext &c, ArrayRef<Num> values, Num at,
 }
 
 void emitPackKeys(const TileContext &c, const Indices &indices, const Tensor &k,
-                  Num isActed, Num tile, Num begin, Num end, Pointer scratch,
-                  const KeptTurns *turns) {
+                  Num isActed, Num begin, Num end, Pointer scratch,
+                  const TileTurns *turns) {
   Emitter &e = c.e;
   AttentionOp op = c.op;
   Num last = end - 1;
@@ -224,7 +222,8 @@ void emitPackKeys(const TileContext &c, const Indices &indices, const Tensor &k,
               Num number = first + n;
               Place place = keyPlace(c, indices, min(number, last));
               Pointer from = rowAt(place);
-              askAhead(c, k, number);
+              if (c.lanes() == 16)
+                e.when(c.packsInOrder ^ 1, [&] { askAhead(c, k, number); });
               Contents contents =
                   emitKeyContents(c, around, place, from, n, isActed);
               Nums slots = {place.index};
@@ -254,8 +253,7 @@ void emitPackKeys(const TileContext &c, const Indices &indices, const Tensor &k,
                   action.anchor = anchor;
                 KeptTurns ofKey;
                 if (turns && !acting.empty()) {
-                  int64_t words = 2 * countTurns(acting);
-                  ofKey = {turns->words + (number - begin) * words,
+                  ofKey = {turns->words + (number - begin) * turns->step,
                            turns->isFresh};
                   action.turns = &ofKey;
                 }
@@ -277,7 +275,8 @@ void emitPackKeys(const TileContext &c, const Indices &indices, const Tensor &k,
           emitTransposed(c, c.keyForm(form), rowsOf(form).as(e.f32), first);
         return bounds;
       });
-  Pointer words = c.tileBounds + tile * c.layout.tileBoundsWords();
+  Pointer words =
+      c.tileBounds + begin / c.layout.keys * c.layout.tileBoundsWords();
   for (size_t n = 0; n < ends.size(); n += 2)
     storeBounds(e, words, n, {ends[n], ends[n + 1]});
 }
@@ -320,7 +319,7 @@ static void emitPackRows(const TileContext &c, const Tensor &v, bool acts,
       int64_t whole =
           std::min(panels.count, std::max<int64_t>(0, width - first) / step);
       auto panelAt = [&](Num column) {
-        return c.values + (c.padded * column + number * step);
+        return c.packedValues(column, number, step);
       };
       e.loop(first, e.index(first + whole * step), step, [&](Num column) {
         for (int64_t n = 0; n < step; n += lanes)

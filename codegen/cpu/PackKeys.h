@@ -8,14 +8,22 @@
 
 namespace torsor {
 
-/// Packs the keys begin … end-1 of the group: in each form acted on, transposed
-/// into panels [key / panel][lane of the head][panel]; their indices, column
-/// slots, and the bounds of the tile. `scratch` holds `lanes` rows of the head
-/// in each form. `turns`: of the tile, a key behind the other, where the groups
-/// share them; null: each computes its own.
+/// cos and sin of the phases of a tile's keys, for the groups that share them.
+struct TileTurns {
+  Pointer words;
+  Num isFresh;
+  /// Words from key to key, 0 where nobody reads them again.
+  Num step;
+};
+
+/// Packs the keys begin … end-1, a tile, of the group: in each form acted on,
+/// transposed into panels [key / panel][lane of the head][panel]; their
+/// indices, column slots, and the bounds of the tile. `scratch` holds `lanes`
+/// rows of the head in each form. `turns`: where the groups may share them;
+/// null: each computes its own.
 void emitPackKeys(const TileContext &c, const Indices &indices, const Tensor &k,
-                  Num isActed, Num tile, Num begin, Num end, Pointer scratch,
-                  const KeptTurns *turns);
+                  Num isActed, Num begin, Num end, Pointer scratch,
+                  const TileTurns *turns);
 
 /// Packs the values into panels [panel][key][columns], converted, the last
 /// columns filled up with 0. `isActed`: keys lie acted on, and so may v.

@@ -48,6 +48,18 @@ static Call readCall(Emitter &e, const Kernel &kernel, Num arguments) {
   return call;
 }
 
+void emitInnerFunction(Emitter &e, const Kernel &kernel, StringRef name,
+                       ArrayRef<Type> arguments,
+                       function_ref<void(const Call &, ArrayRef<Num>)> body) {
+  SmallVector<Type> all = {e.pointer};
+  llvm::append_range(all, arguments);
+  e.function(name, all, Type(), targetAttributes(e, *kernel.target),
+             /*isPrivate=*/true, [&](ArrayRef<Num> arguments) -> Num {
+               body(readCall(e, kernel, arguments[0]), arguments.drop_front());
+               return Num();
+             });
+}
+
 void emitPlanFunction(Emitter &e, const Kernel &kernel,
                       function_ref<PlanEntry(const Call &)> entry) {
   e.function(
@@ -71,7 +83,7 @@ void emitPlanFunction(Emitter &e, const Kernel &kernel,
         field(offsetof(torsor_kernel_plan, workspace_bytes),
               preparedBytes(e, kernel, call) + plan.workspaceBytes);
         field(offsetof(torsor_kernel_plan, scratch_bytes),
-              e.index(plan.scratchBytes));
+              e.match(plan.scratchBytes, e.i64));
         field(offsetof(torsor_kernel_plan, flops), plan.flops);
         field(offsetof(torsor_kernel_plan, read_bytes), plan.readBytes);
         field(offsetof(torsor_kernel_plan, written_bytes), plan.writtenBytes);

@@ -11,13 +11,20 @@ namespace torsor {
 struct PlanEntry {
   llvm::SmallVector<Num, 4> items; // of the phases behind prepare
   Num workspaceBytes;              // beyond the prepared tables
-  int64_t scratchBytes = 0;
+  Operand scratchBytes = 0;
   Num flops, readBytes, writtenBytes; // f64
 };
 
 /// A phase of `run`: the items begin … end-1, with the worker's scratch.
 using PhaseBody =
     llvm::function_ref<void(const Call &, Num begin, Num end, Pointer scratch)>;
+
+/// Writes a function of the kernel that its phases call: `body` gets the call
+/// and the arguments behind it.
+void emitInnerFunction(
+    Emitter &e, const Kernel &kernel, llvm::StringRef name,
+    llvm::ArrayRef<mlir::Type> arguments,
+    llvm::function_ref<void(const Call &, llvm::ArrayRef<Num>)> body);
 
 /// Writes the function kernel.planName.
 void emitPlanFunction(Emitter &e, const Kernel &kernel,

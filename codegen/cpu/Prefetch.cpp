@@ -13,42 +13,52 @@ void prefetch(Pointer address, bool intoFirst) {
          {address.base, word(0), word(intoFirst ? 3 : 2), word(1)});
 }
 
-/// Asks for share `part` of `parts` of the lines that begin at `from`.
-static void prefetchShare(Pointer from, int64_t lines, Num part, Num parts) {
-  Emitter &e = *part.e;
-  e.loop(part * lines / parts, (part + 1) * lines / parts, 1,
-         [&](Num line) { prefetch(from.bytes(line * 64)); });
-}
-
-/// The same of `rows` rows that lie `step` elements apart, `lines` lines each.
-static void prefetchRows(Pointer from, int64_t rows, Num step, int64_t lines,
-                         Num part, Num parts) {
-  Emitter &e = *part.e;
-  e.loop(part * rows / parts, (part + 1) * rows / parts, 1, [&](Num row) {
-    Pointer at = from + row * step;
-    for (int64_t line = 0; line < lines; ++line)
-      prefetch(at.bytes(line * 64));
-  });
-}
-
-void prefetchPanel(const TileContext &c, Num panel, Num group, Num groups) {
-  int64_t words = c.layout.headWords * c.layout.panel;
-  prefetchShare(c.keys + (panel + 1) * words, words / c.layout.lanes, group,
-                groups);
-  if (!c.inPlace.hold)
-    return;
-  Num step = c.inPlace.rows.stride(2);
-  c.e.when(c.inPlace.hold, [&] {
-    Pointer rows = c.inPlace.first(c.place.sequence, c.place.group);
-    prefetchRows(rows + panel * c.layout.panel * step, c.layout.panel, step,
-                 c.layout.value / c.layout.lanes, group, groups);
-  });
-}
-
 void SteadyRequest::emit(Num turn) const {
   Num line = (first + turn * each) / 65536;
   prefetch(from.bytes(line / lines * step + line % lines * 64),
            /*intoFirst=*/false);
+}
+
+SteadyRequest requestOf(const TileContext &c, Num panel, Num group, Num groups,
+                        int64_t turns) {
+  Emitter &e = c.e;
+  const TileLayout &layout = c.layout;
+  Num key = panel * layout.panel;
+  int64_t lines = layout.valueVectors;
+  auto callers = [&](const CallersRows &rows, Num number, Num isThere,
+                     Pointer &from, Num &step) {
+    // As if a row had `lines` lines.
+    Num own = rows.stride * (lines * rows.first.elementBytes()) / rows.lines;
+    from.base =
+        select(isThere, (rows.first + number * rows.stride).base, from.base);
+    step = select(isThere, own, step);
+  };
+  Num half = max((groups + 1) / 2, 1), forKeys = group < half;
+  Num share = select(forKeys, group, group - half);
+  // Packed values lie in panels of columns, of which a group takes one.
+  int64_t columns = layout.valuePanels[0].vectors;
+  int64_t parts = (lines + columns - 1) / columns;
+  int64_t width = columns * layout.lanes;
+  Pointer values = c.packedValues(share % parts * width, key, width);
+  Num valueStep = e.index(lines * 64), valueShare = share / parts;
+  Num inPlace =
+      c.valuesInPlace ? c.valuesInPlace : e.constant(e.i1, int64_t(0));
+  Num areCallers = inPlace | c.packsInOrder;
+  callers(c.callersValues, key + select(inPlace, 0, e.index(layout.keys)),
+          areCallers, values, valueStep);
+  Pointer keys = c.keys + (panel + 1) * (layout.headWords * layout.panel);
+  Num keyStep = e.index(lines * 64);
+  callers(c.callersKeys, key + layout.keys, c.packsInOrder, keys, keyStep);
+  int64_t keyLines = (layout.headWords + 15) / 16;
+  Num count = select(forKeys, e.index(layout.panel * keyLines * 65536 / turns),
+                     layout.panel * lines * 65536 / turns);
+  Num each = count / half;
+  share = select(forKeys | areCallers, share, valueShare);
+  return {.from = e.at(select(forKeys, keys.base, values.base), e.i8),
+          .lines = lines,
+          .step = select(forKeys, keyStep, valueStep),
+          .first = share * turns * each,
+          .each = each};
 }
 
 } // namespace torsor

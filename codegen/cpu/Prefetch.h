@@ -13,22 +13,26 @@ struct TileContext;
 /// cache or only into the second.
 void prefetch(Pointer address, bool intoFirst = true);
 
-/// Asks for a row group's share of the packed keys of the next panel, and of
-/// the values of this one where they are read in place.
-void prefetchPanel(const TileContext &c, Num panel, Num group, Num groups);
-
-/// Lines that are asked for into the second cache while a loop runs, some in
-/// each turn: a burst would take the buffers that the loop's own loads need.
+/// Rows of memory that are asked for into the second cache while a loop runs,
+/// some lines in each turn: a burst would take the buffers that loads need.
 struct SteadyRequest {
-  /// Rows of `lines` lines each, `step` bytes apart.
   Pointer from;
-  int64_t lines;
-  Num step;
+  int64_t lines; // of a row
+  Num step;      // bytes from row to row
   /// Turn n asks for line (first + n * each) / 2^16.
   Num first, each;
 
   void emit(Num turn) const;
 };
+
+/// What a row group asks for while it meets panel `panel` of keys, in `turns`
+/// turns. The first half of the groups shares out the packed keys of the next
+/// panel, the others the values of this one. Where blocks pack them, what the
+/// same panel of the next tile is made of takes their place. Scores are the
+/// loop to do it in: their keys stay in the first cache, where values do not,
+/// and use up the buffers.
+SteadyRequest requestOf(const TileContext &c, Num panel, Num group, Num groups,
+                        int64_t turns);
 
 } // namespace torsor
 

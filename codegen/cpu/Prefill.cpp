@@ -40,24 +40,27 @@ PlanEntry Prefill::plan(const Call &call) const {
       });
   return {{sums[0], sums[1]},
           sums[2],
-          layout.scratchBytes,
+          layout.groupBytes(call, e.index(layout.keys)) + layout.scratchBytes,
           sums[3],
           sums[4],
           sums[5]};
 }
 
 TileContext Prefill::context(const Call &call, const TableReader &tables,
-                             const Sequence &sequence, Num group,
-                             Num base) const {
+                             const Sequence &sequence, Num run) const {
   TileContext c = {
       .e = e, .kernel = kernel, .op = op, .layout = layout, .tables = tables};
   c.place.sequence = sequence;
-  layout.setRun(c.place, call, group);
+  layout.setRun(c.place, call, run);
   c.keyCount = sequence.keyLength;
-  Num offset = preparedBytes(e, kernel, call) + base +
-               group * layout.groupBytes(call, c.keyCount);
-  c.placeGroup(call, call.workspace.bytes(offset));
   return c;
+}
+
+Pointer Prefill::packedAt(const Call &call, const Sequence &sequence, Num run,
+                          Num base) const {
+  return call.workspace.bytes(preparedBytes(e, kernel, call) + base +
+                              run *
+                                  layout.groupBytes(call, sequence.keyLength));
 }
 
 /// Ranges of each row group into its words; the hull of what any row sees.
@@ -158,7 +161,7 @@ static Bounds indicesOf(const TileContext &c, Num rows) {
 /// The scores of a tile by stretches of keys, each with anchors of its own.
 static void emitFadingScores(const TileContext &c, const Anchors &anchors,
                              Num groups, Num tile, Num tileEnd,
-                             const TileVerdict &verdict, Num asks) {
+                             const TileVerdict &verdict) {
   int64_t keys = c.layout.anchorKeys;
   Num lastStretch = tile + alignDown(tileEnd - 1 - tile, keys);
   c.e.loop(tile, tileEnd, keys, [&](Num begin) {
@@ -169,12 +172,13 @@ static void emitFadingScores(const TileContext &c, const Anchors &anchors,
     known.isComputed = anchors.emit(tile, begin, end, groups);
     TileContext acted = c;
     acted.queries = anchors.rows();
-    emitScores(acted, groups, tile, begin, end, known, asks);
+    emitScores(acted, groups, tile, begin, end, known);
   });
 }
 
 void Prefill::computeBlock(const Call &call, const TileContext &c,
-                           const Indices &indices, RowBlock block) const {
+                           const Indices &indices, Num run, RowBlock block,
+                           Pointer scratch) const {
   Tensor q = call.tensor(TORSOR_AT_Q, elementOf(op.getQ()));
   Tensor o = call.tensor(TORSOR_AT_O, elementOf(op.getO()));
   Tensor lse = call.tensor(TORSOR_AT_LSE, e.f32);
@@ -183,26 +187,30 @@ void Prefill::computeBlock(const Call &call, const TileContext &c,
   SmallVector<Bounds> bounds = emitQueryRows(c, indices, q, block, used);
   TileSide queries = {indicesOf(c, block.count), bounds};
   Tensor k = call.tensor(TORSOR_AT_K, elementOf(op.getK()));
+  TileContext held = c; // the packed keys of the tile at hand
   std::optional<Anchors> anchors;
   std::optional<FadingBranches> branches;
   if (layout.anchors && layout.forms.isOne())
-    anchors.emplace(c, indices, k, block, bounds, used);
+    anchors.emplace(held, indices, k, block, bounds, used);
   else if (layout.anchors)
-    branches.emplace(c, indices, k, block, bounds, used);
+    branches.emplace(held, indices, k, block, bounds, used);
   Range hull = groupRanges(c, indices, groups);
   Num firstTile = alignDown(hull.begin, layout.keys);
   Num lastTile = alignDown(max(hull.end - 1, 0), layout.keys);
-  // With more rows the keys come from a cache, and little is waited for.
-  Num asks = c.place.sequence.queryLength * layout.headsPerRun(call) <=
-             2 * layout.rows;
   e.loop(firstTile, hull.end, layout.keys, [&](Num tile) {
     if (layout.paths) // from the last key down
       tile = firstTile + (lastTile - tile);
     Num tileEnd = min(tile + layout.keys, c.keyCount);
-    TileVerdict verdict = classify(c, indices, tile, queries);
+    Num inBlock = c.packsInBlock;
+    held.takePacked(c, select(inBlock, tile, 0));
     Num any = tileLimits(c, groups, tile, tileEnd);
+    e.when(inBlock & any, [&] {
+      packTile(call, c.place.sequence, run, tile / layout.keys,
+               scratch.bytes(layout.scratchBytes), inBlock, inBlock, scratch);
+    });
+    TileVerdict verdict = classify(held, indices, tile, queries);
     e.when(verdict.some & any, [&] {
-      TileContext inTile = c;
+      TileContext inTile = held;
       inTile.near = near.op() ? &near : nullptr;
       inTile.isNear = verdict.isNear;
       if (branches) {
@@ -211,13 +219,13 @@ void Prefill::computeBlock(const Call &call, const TileContext &c,
       }
       if (anchors)
         emitFadingScores(inTile, *anchors, groups, tile, min(tileEnd, hull.end),
-                         verdict, asks);
+                         verdict);
       else
-        emitScores(inTile, groups, tile, tile, tileEnd, verdict, asks);
+        emitScores(inTile, groups, tile, tile, tileEnd, verdict);
       emitRowStatistics(c, groups);
       emitWeights(c, groups, tile);
       emitValueWeights(inTile, groups, tile);
-      emitOutputs(c, groups, tile);
+      emitOutputs(inTile, groups, tile);
     });
   });
   emitValueRows(c, block.count);
@@ -237,16 +245,27 @@ void Prefill::compute(const Call &call, Num begin, Num end,
       [&](const Sequence &sequence, Num item, Num base) {
         Num perGroup = layout.headsPerRun(call);
         Num count = blocksOf(call, sequence);
-        TileContext c = context(call, tables, sequence, item / count, base);
+        Num run = item / count, inBlock = packsInBlock(call, sequence);
+        TileContext c = context(call, tables, sequence, run);
         c.placeScratch(scratch);
+        Pointer packed = packedAt(call, sequence, run, base);
+        packed.base = select(inBlock, scratch.bytes(layout.scratchBytes).base,
+                             packed.base);
+        c.placePacked(call, packed, select(inBlock, layout.keys, c.keyCount));
+        c.packsInBlock = inBlock;
+        c.packsInOrder = inBlock & (areScattered(call) ^ 1);
+        Tensor k = call.tensor(TORSOR_AT_K, elementOf(op.getK()));
+        c.callersKeys = {k, sequence, c.place.group, layout.head};
+        c.callersValues = {valuesOf(call, op), sequence, c.place.group,
+                           layout.value};
         c.runsOn = indices.runOn(tables);
-        c.inPlace = InPlaceValues::read(e, call, op, layout);
+        c.valuesInPlace = areValuesInPlace(e, call, op, layout);
         bias.place(c, indices, biasTableOf(call, sequence, base));
         // The last rows see most keys: they come first, so that no worker is
         // left with a long item at the end.
         Num first = (count - 1 - item % count) * layout.rows;
         Num rows = min(sequence.queryLength * perGroup - first, layout.rows);
-        computeBlock(call, c, indices, {first, rows, perGroup});
+        computeBlock(call, c, indices, run, {first, rows, perGroup}, scratch);
       });
 }
 
@@ -256,6 +275,7 @@ FailureOr<OperationInfo> emitPrefill(Emitter &e, const Kernel &kernel,
   if (failed(blocks))
     return failure();
   Prefill prefill(e, kernel, op, *blocks);
+  prefill.emitPackFunction();
   emitPlanFunction(e, kernel,
                    [&](const Call &call) { return prefill.plan(call); });
   auto pack = [&](const Call &call, Num begin, Num end, Pointer scratch) {

@@ -22,6 +22,8 @@ public:
 
   /// A sum over a path needs the keys of the whole path.
   bool sumsPaths() const { return layout.paths; }
+  /// Writes the function that packs a tile, which both phases call.
+  void emitPackFunction() const;
   PlanEntry plan(const Call &call) const;
   void pack(const Call &call, Num begin, Num end, Pointer scratch) const;
   void compute(const Call &call, Num begin, Num end, Pointer scratch) const;
@@ -31,13 +33,24 @@ private:
     return ceilDiv(sequence.queryLength * layout.headsPerRun(call),
                    layout.rows);
   }
-  /// Key tiles that the sequence sees: the first, and how many.
-  Range tilesOf(const Sequence &sequence, const Indices &indices) const {
+  /// Whether so few blocks of rows meet a packed key that each packs the tiles
+  /// it meets itself, into its worker's scratch: that costs less than the way
+  /// through memory.
+  Num packsInBlock(const Call &call, const Sequence &sequence) const {
+    return blocksOf(call, sequence) <= 1;
+  }
+  /// Key tiles that the sequence's items of the phase pack.
+  Range tilesOf(const Call &call, const Sequence &sequence,
+                const Indices &indices) const {
     Range hull = emitSequenceHull(e, op.getVisible(), sequence, indices);
-    return {hull.begin / layout.keys, ceilDiv(hull.end, layout.keys)};
+    Num first = hull.begin / layout.keys;
+    return {first, select(packsInBlock(call, sequence), first,
+                          ceilDiv(hull.end, layout.keys))};
   }
   Num groupBytesOf(const Call &call, const Sequence &sequence) const {
-    return layout.groupBytes(call, sequence.keyLength) * layout.runs(call);
+    return select(packsInBlock(call, sequence), 0,
+                  layout.groupBytes(call, sequence.keyLength) *
+                      layout.runs(call));
   }
   Num bytesOf(const Call &call, const Sequence &sequence) const {
     return groupBytesOf(call, sequence) + bias.bytes(call, sequence);
@@ -51,13 +64,23 @@ private:
   /// age.
   Num packsOf(const Call &call, const Sequence &sequence,
               const Indices &indices) const {
-    Range tiles = tilesOf(sequence, indices);
+    Range tiles = tilesOf(call, sequence, indices);
     Num count = tiles.end - tiles.begin;
     return count * partsOf(call, count) + bias.items(call, sequence);
   }
-  void packTile(const Call &call, const TileContext &c, const Indices &indices,
-                Num isActed, Num tile, Pointer scratch,
-                const KeptTurns *turns) const;
+  std::string packName() const { return kernel.runName + ".pack"; }
+  /// Calls the function for tile `tile` of a run: into `packed`, which has room
+  /// for this tile alone, `inBlock`, or for all keys. `isFirst`: of the runs
+  /// that share their turns.
+  void packTile(const Call &call, const Sequence &sequence, Num run, Num tile,
+                Pointer packed, Num inBlock, Num isFirst,
+                Pointer scratch) const;
+  void emitPackedTile(const Call &call, const TileContext &c,
+                      const Indices &indices, Num tile, Num inBlock,
+                      Num isFirst, Pointer scratch) const;
+  /// Where the packed keys of a run lie.
+  Pointer packedAt(const Call &call, const Sequence &sequence, Num run,
+                   Num base) const;
   Pointer biasTableOf(const Call &call, const Sequence &sequence,
                       Num base) const {
     return call.workspace
@@ -66,12 +89,13 @@ private:
         .as(e.f32);
   }
   TileContext context(const Call &call, const TableReader &tables,
-                      const Sequence &sequence, Num group, Num base) const;
+                      const Sequence &sequence, Num run) const;
   TableReader tablesOf(const Call &call) const {
     return TableReader(e, kernel, call);
   }
   void computeBlock(const Call &call, const TileContext &c,
-                    const Indices &indices, RowBlock block) const;
+                    const Indices &indices, Num run, RowBlock block,
+                    Pointer scratch) const;
   Range groupRanges(const TileContext &c, const Indices &indices,
                     Num groups) const;
   Num tileLimits(const TileContext &c, Num groups, Num tile, Num tileEnd) const;

@@ -28,16 +28,54 @@ Num Prefill::partsOf(const Call &call, Num tiles) const {
   return (runs + together - 1) / together;
 }
 
-void Prefill::packTile(const Call &call, const TileContext &c,
-                       const Indices &indices, Num isActed, Num tile,
-                       Pointer scratch, const KeptTurns *turns) const {
+void Prefill::packTile(const Call &call, const Sequence &sequence, Num run,
+                       Num tile, Pointer packed, Num inBlock, Num isFirst,
+                       Pointer scratch) const {
+  e.callFunction(packName(),
+                 {call.address(), sequence.number, sequence.scanBase, run, tile,
+                  packed.base, inBlock, isFirst, scratch.base});
+}
+
+void Prefill::emitPackFunction() const {
+  SmallVector<Type> types = {e.i64,     e.i64, e.i64, e.i64,
+                             e.pointer, e.i1,  e.i1,  e.pointer};
+  auto body = [&](const Call &call, ArrayRef<Num> arguments) {
+    Sequence sequence = call.sequence(arguments[0]);
+    sequence.scanBase = arguments[1];
+    Num run = arguments[2], tile = arguments[3], inBlock = arguments[5];
+    TableReader tables = tablesOf(call);
+    Indices indices = Indices::read(e, call, tables, op.getByPosition());
+    TileContext c = context(call, tables, sequence, run);
+    Pointer scratch = e.at(arguments[7], e.i8);
+    c.placeScratch(scratch);
+    c.contents = scratch.bytes(layout.keyContents).as(e.f32);
+    c.placePacked(call, e.at(arguments[4], e.i8),
+                  select(inBlock, layout.keys, c.keyCount));
+    c.packsInOrder = inBlock & (areScattered(call) ^ 1);
+    c.takePacked(TileContext(c), select(inBlock, tile * layout.keys, 0));
+    emitPackedTile(call, c, indices, tile, inBlock, arguments[6], scratch);
+  };
+  emitInnerFunction(e, kernel, packName(), types, body);
+}
+
+void Prefill::emitPackedTile(const Call &call, const TileContext &c,
+                             const Indices &indices, Num tile, Num inBlock,
+                             Num isFirst, Pointer scratch) const {
   Tensor k = call.tensor(TORSOR_AT_K, elementOf(op.getK()));
   Tensor v = valuesOf(call, op);
+  Num isActed = emitKeysActed(e, kernel, call, blocks);
   Num first = tile * layout.keys;
   Num last = min(first + layout.keys, c.keyCount);
-  emitPackKeys(c, indices, k, isActed, tile, first, last, scratch, turns);
+  TileTurns turns;
+  if (runsShareTurns()) {
+    int64_t words = 2 * countTurns(layout.forms.keys[0]);
+    turns = {c.scores, isFirst, select(inBlock, 0, e.index(words))};
+  }
+  emitPackKeys(c, indices, k, isActed, first, last,
+               scratch.bytes(layout.keyRows),
+               runsShareTurns() ? &turns : nullptr);
   auto packValues = [&] { emitPackValues(c, v, isActed, first, last); };
-  Num inPlace = InPlaceValues::read(e, call, op, layout).hold;
+  Num inPlace = areValuesInPlace(e, call, op, layout);
   if (!inPlace)
     return packValues();
   e.when(inPlace ^ 1, packValues);
@@ -47,7 +85,6 @@ void Prefill::pack(const Call &call, Num begin, Num end,
                    Pointer scratch) const {
   TableReader tables = tablesOf(call);
   Indices indices = Indices::read(e, call, tables, op.getByPosition());
-  Num isActed = emitKeysActed(e, kernel, call, blocks);
   walkItems(
       e, call, begin, end,
       [&](const Sequence &sequence) {
@@ -55,25 +92,23 @@ void Prefill::pack(const Call &call, Num begin, Num end,
       },
       [&](const Sequence &sequence) { return bytesOf(call, sequence); },
       [&](const Sequence &sequence, Num item, Num base) {
-        Range tiles = tilesOf(sequence, indices);
+        Range tiles = tilesOf(call, sequence, indices);
         Num count = tiles.end - tiles.begin;
         Num parts = partsOf(call, count), runs = layout.runs(call);
         auto packItem = [&] {
           Num tile = tiles.begin + item % count, part = item / count;
           Num first = part * runs / parts;
           e.loop(first, (part + 1) * runs / parts, 1, [&](Num run) {
-            TileContext c = context(call, tables, sequence, run, base);
-            c.placeScratch(scratch);
-            KeptTurns turns = {c.scores, run == first};
-            packTile(call, c, indices, isActed, tile, scratch,
-                     runsShareTurns() ? &turns : nullptr);
+            packTile(call, sequence, run, tile,
+                     packedAt(call, sequence, run, base),
+                     e.constant(e.i1, int64_t(0)), run == first, scratch);
           });
         };
         if (!bias.exists())
           return packItem();
         Num stretch = item - count * parts;
         e.when(stretch < 0, packItem, [&] {
-          TileContext c = context(call, tables, sequence, e.index(0), base);
+          TileContext c = context(call, tables, sequence, e.index(0));
           bias.fill(c, indices, biasTableOf(call, sequence, base), stretch);
         });
       });

@@ -7,6 +7,8 @@
 #include "codegen/cpu/Prefetch.h"
 #include "codegen/cpu/ScorePairs.h"
 
+#include <optional>
+
 using namespace mlir;
 
 namespace torsor {
@@ -17,9 +19,11 @@ class ScoreTile {
 public:
   /// `vectors` of the panel's vectors are computed.
   ScoreTile(const TileContext &c, Num firstRow, Num panel, Num tile,
-            int64_t vectors, const TileVerdict &verdict)
+            int64_t vectors, const TileVerdict &verdict,
+            const std::optional<SteadyRequest> &request)
       : c(c), e(c.e), firstRow(firstRow), panel(panel), tile(tile),
-        rows(c.layout.rowTile), vectors(vectors), verdict(verdict) {}
+        rows(c.layout.rowTile), vectors(vectors), verdict(verdict),
+        request(request) {}
 
   /// `partial`: whether some pair may be hidden; null: it is. Then a loop over
   /// rows hides it in memory, which is little code.
@@ -179,6 +183,8 @@ private:
         0, e.index(head), unroll, start,
         [&](Num d, ArrayRef<Num> carried) -> Nums {
           Nums sums(carried);
+          if (request)
+            request->emit(d);
           for (int64_t u = 0; u < unroll; ++u) {
             Nums loaded;
             for (int64_t v = 0; v < vectors; ++v)
@@ -215,6 +221,7 @@ private:
   Num firstRow, panel, tile;
   int64_t rows, vectors;
   const TileVerdict &verdict;
+  const std::optional<SteadyRequest> &request;
 };
 
 } // namespace
@@ -244,7 +251,7 @@ static void emitVectors(const TileContext &c, Num needed, int64_t vectors,
 }
 
 void emitScores(const TileContext &c, Num groups, Num tile, Num from, Num to,
-                const TileVerdict &verdict, Num asks) {
+                const TileVerdict &verdict) {
   Emitter &e = c.e;
   int64_t width = c.layout.panel;
   Num firstPanel = from / width, endPanel = ceilDiv(to, width);
@@ -256,16 +263,17 @@ void emitScores(const TileContext &c, Num groups, Num tile, Num from, Num to,
       Pointer limits = c.tileFirst(group);
       Num last = limits.load(1);
       Num inside = (limits.load(0) < end) & (last > begin);
-      if (c.lanes() == 16)
-        e.when(asks, [&] { prefetchPanel(c, panel, group, groups); });
       e.when(inside, [&] {
+        std::optional<SteadyRequest> request;
+        if (c.lanes() == 16)
+          request = requestOf(c, panel, group, groups, c.layout.headWords);
         emitVectors(c, ceilDiv(last - begin, c.lanes()),
                     c.target().vectorTile / 2, [&](int64_t vectors) {
                       Num partial;
                       if (vectors == c.target().vectorTile)
                         partial = isPartial(c, group, begin, end, verdict.all);
                       ScoreTile(c, group * c.layout.rowTile, panel, tile,
-                                vectors, verdict)
+                                vectors, verdict, request)
                           .emit(partial);
                     });
       });

@@ -10,10 +10,9 @@ namespace torsor {
 /// Writes the scores of all row groups against the keys from ... to - 1 of
 /// the tile that begins at key `tile`, whole panels, each group up to its own
 /// last key, and raises the row maxima by lane. `verdict`: what is known of the
-/// tile. `asks`: the next panel of keys and this one's values are asked for,
-/// which pays where few rows meet each key.
+/// tile.
 void emitScores(const TileContext &c, Num groups, Num tile, Num from, Num to,
-                const TileVerdict &verdict, Num asks);
+                const TileVerdict &verdict);
 
 } // namespace torsor
 

@@ -130,6 +130,10 @@ TileLayout::TileLayout(AttentionOp op, const Target &target)
       take(rows * product.padded * 4);
   pathSums = take(paths * rows * 4);
   valueWeights = take(rows * valueRows * 4);
+  bool packs = op.getPlan().getForm() == PlanForm::Tiled;
+  keyRows =
+      take(packs ? lanes * headWords * 4 * int64_t(forms.keys.size()) : 0);
+  keyContents = take(packs && readsKeys ? lanes * head * 4 : 0);
   scratchBytes = at;
 }
 
@@ -150,9 +154,9 @@ Num TileLayout::groupBytes(const Call &call, Num keyCount) const {
                  64);
 }
 
-void TileContext::placeGroup(const Call &call, Pointer base) {
-  slotStride = layout.paddedKeys(keyCount);
-  padded = layout.paddedKeys(keyCount);
+void TileContext::placePacked(const Call &call, Pointer base, Num room) {
+  slotStride = padded = layout.paddedKeys(room);
+  firstPacked = e.index(0);
   auto take = [&](Type element, Num count) {
     Pointer here = base.as(element);
     base = (here + count).as(e.i8);
@@ -175,9 +179,24 @@ void TileContext::placeGroup(const Call &call, Pointer base) {
       if (stored.getIntOrFloatBitWidth() / 8 == bytes)
         columnSlots[n] = take(stored, padded * layout.slotHeads(call));
     }
-  tileAnchors = take(e.i64, layout.tiles(keyCount) *
+  tileAnchors = take(e.i64, layout.tiles(room) *
                                 (layout.anchors * layout.anchorStretches));
   tileBounds = take(e.i64, e.index(0));
+}
+
+void TileContext::takePacked(const TileContext &other, Num later) {
+  Num back = e.index(0) - later, tile = e.index(0) - later / layout.keys;
+  firstPacked = other.firstPacked + later;
+  keys = other.keys + back * layout.headWords;
+  keyIndices = other.keyIndices + back;
+  for (auto [n, product] : llvm::enumerate(layout.products))
+    if (product.side == Side::Key)
+      products[n] = other.products[n] + back * product.padded;
+  for (auto [own, from] : llvm::zip(columnSlots, other.columnSlots))
+    own = from + back;
+  tileAnchors =
+      other.tileAnchors + tile * (layout.anchorStretches * layout.anchors);
+  tileBounds = other.tileBounds + tile * layout.tileBoundsWords();
 }
 
 void TileContext::placeScratch(Pointer scratch) {

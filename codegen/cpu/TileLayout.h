@@ -67,6 +67,7 @@ struct TileLayout {
   int64_t queries, scores, outputs, rowMax, rowSum, maxima, alphas, indices,
       rowTokens, groupRanges, slots, slotBytes, scratchBytes;
   int64_t rowHeads, contents, queryProducts, pathSums, valueWeights;
+  int64_t keyRows, keyContents; // of the keys that are being packed
 
   /// What a packed row of q or k holds.
   mlir::Type packedElement(Emitter &e) const { return pairs ? e.bf16 : e.f32; }
@@ -114,10 +115,16 @@ struct TileContext {
   Place place; // sequence and group; head, token by row
   Num keyCount, padded;
 
-  // Workspace of the group.
+  // Packed keys and values, of the whole group or of the tile at hand. Pointers
+  // but `values` are those of key 0, which need not be there.
   Pointer keys, values, keyIndices, tileBounds, tileAnchors;
+  Num firstPacked;
+  /// Whether a block of rows packs the tiles that it meets; whether it does,
+  /// and their rows lie one behind the other.
+  Num packsInBlock, packsInOrder;
+  CallersRows callersKeys, callersValues;
   Pointer anchoredQueries, branchScores;
-  InPlaceValues inPlace;
+  Num valuesInPlace; // areValuesInPlace
   llvm::SmallVector<Pointer> columnSlots;
   /// With slots by head, those of a head lie so many behind those of the one
   /// before it; `slotsByRow`: those of each row.
@@ -151,6 +158,12 @@ struct TileContext {
   /// The keys that the rows meet, before the last; null: all that they see.
   Num keysFrom, keysTo;
 
+  /// Where key `number` lies in the packed values of a panel of columns.
+  Pointer packedValues(Num column, Num number, int64_t panelWidth) const {
+    return values + (padded * column + (number - firstPacked) * panelWidth) /
+                        layout.keysPerWord();
+  }
+
   /// Elements from row to row of `queries`, of `packedElement`.
   int64_t queryStride = layout.packedHead();
   /// Row `row` of q in form `form`.
@@ -171,8 +184,11 @@ struct TileContext {
     return columnSlots[slot] + head * slotStride;
   }
 
-  /// Sets the pointers into the workspace from the group's first byte.
-  void placeGroup(const Call &call, Pointer base);
+  /// Sets the pointers to packed keys: `room` keys from key 0 on lie at `base`.
+  void placePacked(const Call &call, Pointer base, Num room);
+  /// Takes the packed keys of `other`, whose memory holds those that are
+  /// `later` keys, whole tiles, further on.
+  void takePacked(const TileContext &other, Num later);
   void placeScratch(Pointer scratch);
 
   int64_t lanes() const { return layout.lanes; }

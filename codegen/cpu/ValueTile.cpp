@@ -35,8 +35,6 @@ static Nums addKeys(const ValueTile &t, Num begin, Num end, int64_t step,
                 [&](Num key, ArrayRef<Num> carried) -> Nums {
                   Nums sums(carried);
                   Pointer values = e.at(sums.pop_back_val(), t.values.element);
-                  if (t.request && !onlySeen && step > 1)
-                    t.request->emit(key);
                   for (int64_t n = 0; n < step; ++n) {
                     addKey(t, n ? key + n : key, values, sums, onlySeen);
                     values = values + t.valueStride;
@@ -129,35 +127,6 @@ void emitValueTile(const ValueTile &t, Num begin, Num end) {
                       sums[r * t.vectors + v]);
 }
 
-/// What row group `group` of `groups` asks for while it runs over a panel of
-/// values: the first half of the groups for keys of the next tile, the others
-/// for its values in this panel. Both come from the third cache.
-static SteadyRequest requestNext(const TileContext &c, const ValueTile &t,
-                                 Num column, Num tile, Num group, Num groups) {
-  Emitter &e = c.e;
-  const TileLayout &layout = c.layout;
-  int64_t width = t.vectors * t.lanes, rowBytes = width * 4;
-  int64_t turns = layout.keys / layout.keysPerWord();
-  int64_t keyBytes = layout.keys * layout.headWords * 4;
-  Num half = max((groups + 1) / 2, 1);
-  Num forKeys = group < half;
-  Num before = select(forKeys, group, group - half);
-  // A panel's share of the keys is that of its columns.
-  int64_t keyLines = keyBytes * width / layout.valueWidth() / 64;
-  Num each = select(forKeys, e.index(keyLines * 65536 / turns),
-                    e.index(rowBytes / 64 * 65536)) /
-             half;
-  Pointer keys = c.keyForm(0)
-                     .bytes((tile / layout.keys + 1) * keyBytes)
-                     .bytes(column * (keyBytes / layout.valueWidth()));
-  Pointer values = t.values + t.valueStride * turns;
-  return {.from = e.at(select(forKeys, keys.base, values.base), e.f32),
-          .lines = rowBytes / 64,
-          .step = select(forKeys, e.index(rowBytes), t.valueStride * 4),
-          .first = before * turns * each,
-          .each = each};
-}
-
 void emitOutputs(const TileContext &c, Num groups, Num tile) {
   Emitter &e = c.e;
   const TileLayout &layout = c.layout;
@@ -168,13 +137,12 @@ void emitOutputs(const TileContext &c, Num groups, Num tile) {
       Num column = panel * width + panels.first * lanes;
       int64_t word = layout.keysPerWord();
       Num stride = e.index(width);
-      Pointer first = c.values + (column * c.padded + tile * width) / word;
-      if (c.inPlace.hold) {
-        Pointer rows = c.inPlace.first(c.place.sequence, c.place.group);
-        Num step = c.inPlace.rows.stride(2);
-        stride = select(c.inPlace.hold, step, stride);
-        rows = rows + (tile * step + column);
-        first.base = select(c.inPlace.hold, rows.base, first.base);
+      Pointer first = c.packedValues(column, tile, width);
+      if (c.valuesInPlace) {
+        const CallersRows &own = c.callersValues;
+        Pointer rows = own.first + (tile * own.stride + column);
+        stride = select(c.valuesInPlace, own.stride, stride);
+        first.base = select(c.valuesInPlace, rows.base, first.base);
       }
       e.loop(0, groups, 1, [&](Num group) {
         Num begin = c.tileFirst(group).load(0) - tile;
@@ -193,11 +161,6 @@ void emitOutputs(const TileContext &c, Num groups, Num tile) {
                                          (row * layout.valueWidth() + column),
                               .outputStride = layout.valueWidth(),
                               .alphas = c.alphas + row};
-          SteadyRequest request;
-          if (lanes == 16) {
-            request = requestNext(c, values, column, tile, group, groups);
-            values.request = &request;
-          }
           emitValueTile(values,
                         // A hidden neighbour within a word has the weight 0.
                         begin / word, ceilDiv(end, word));

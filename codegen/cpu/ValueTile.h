@@ -3,7 +3,6 @@
 #ifndef TORSOR_CODEGEN_CPU_VALUETILE_H
 #define TORSOR_CODEGEN_CPU_VALUETILE_H
 
-#include "codegen/cpu/Prefetch.h"
 #include "codegen/cpu/TileLayout.h"
 
 namespace torsor {
@@ -23,8 +22,6 @@ struct ValueTile {
   Pointer outputs;
   int64_t outputStride;
   Pointer alphas;
-  /// What each key asks for; null: nothing.
-  const SteadyRequest *request = nullptr;
 };
 
 /// outputs = alpha * outputs + weights * values over the keys (or words of two)

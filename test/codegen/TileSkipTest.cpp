@@ -60,13 +60,14 @@ TEST(TileSkip, GivenPadding) {
 }
 
 /// Runs 16 queries of index 100 … 115 against 1024 keys of given indices, with
-/// the packed keys of one tile out of reach while scores are computed.
+/// the packed keys of one tile out of reach while scores are computed. 16 heads
+/// make more rows than a block has, so that keys are packed before.
 void runWithout(int64_t tile) {
   Rope r = rope(64, 64, 0);
   Loaded code(r.text.module());
-  CallData call(code, 1, 1);
-  Array q(TORSOR_F32, 1, 1, 16, 64), k(TORSOR_F32, 1, 1, 1024, 64), v = k,
-                                                                    o = q;
+  CallData call(code, 16, 1);
+  Array q(TORSOR_F32, 1, 16, 16, 64), k(TORSOR_F32, 1, 1, 1024, 64), v = k,
+                                                                     o = q;
   q.fillNormal(1), k.fillNormal(2), v.fillNormal(3);
   Indices keys(0, 1024), queries(100, 16);
   call.tensor(TORSOR_AT_Q) = q.view();
@@ -158,11 +159,15 @@ TEST(BiasTable, IsNotReadWhereIndicesAreGiven) {
           });
 }
 
-/// Bytes that a call of `length` queries and keys asks for.
-torsor_kernel_plan planOf(const Loaded &code, int64_t length) {
+/// What a call of `length` keys, and of as many queries if not said otherwise,
+/// asks for.
+torsor_kernel_plan planOf(const Loaded &code, int64_t length,
+                          int64_t queries = 0) {
   CallData call(code, 4, 2);
   torsor_sequence sequence = {};
-  sequence.query_length = sequence.key_length = sequence.total = length;
+  sequence.key_length = sequence.total = length;
+  sequence.query_length = queries ? queries : length;
+  sequence.query_index = length - sequence.query_length;
   sequence.flags = TORSOR_PLACED;
   call.add(sequence);
   call.args.workspace = nullptr;
@@ -185,6 +190,26 @@ TEST(Growth, MemoryIsThatOfPackedKeysAndValues) {
       EXPECT_LT(double(plan.workspace_bytes), 1.02 * (packed + table) + 4096);
       EXPECT_EQ(plan.scratch_bytes, planOf(code, 16).scratch_bytes);
     }
+  }
+}
+
+TEST(Growth, FewQueriesPackNothingBefore) {
+  for (bool tabulated : {false, true}) {
+    Rope r = tabulated ? biased() : rope(32, 32, 16);
+    Loaded code(r.text.module());
+    // A block has 96 rows, two heads share a key head.
+    for (int64_t queries : {1, 48}) {
+      torsor_kernel_plan plan = planOf(code, 4096, queries);
+      // Entries of the table by age, for each of four heads.
+      int64_t table = tabulated ? 4 * 4 * (4096 + queries + 15) / 64 * 64 : 0;
+      EXPECT_LE(plan.workspace_bytes, table) << queries;
+      EXPECT_EQ(plan.items[0] == 0, !tabulated) << queries;
+      EXPECT_EQ(plan.items[1], 2) << queries;
+    }
+    torsor_kernel_plan plan = planOf(code, 4096, 49);
+    EXPECT_GT(plan.workspace_bytes, 2 * (32 + 32) * 4 * 4096);
+    EXPECT_GE(plan.items[0], 16);
+    EXPECT_EQ(plan.items[1], 4);
   }
 }
 
