@@ -219,6 +219,14 @@ TEST(Functions, OfPairsAreExactToAFewUnits) {
        -80, 1e30},
       {"sigmoid(", [](double x) { return 1 / (1 + std::exp(-x)); }, -80, 1e30},
       {"floor(", [](double x) { return std::floor(x); }, -2e9, 2e9},
+      {"sin(", [](double x) { return std::sin(x); }, -1e4, 1e4},
+      {"cos(", [](double x) { return std::cos(x); }, -1e4, 1e4},
+      {"max(0, ", [](double x) { return std::pow(x, 1.75); }, 0, 1e21,
+       ") ^ 1.75"},
+      {"(", [](double x) { return std::pow(x, 3); }, -1e9, 1e9, ") ^ 3"},
+      {"(1 + abs(", [](double x) { return std::pow(1 + std::fabs(x), -0.375); },
+       -1e30, 1e30, ")) ^ -0.375"},
+      {"1.5 ^ (", [](double x) { return std::pow(1.5, x); }, -200, 200},
   };
   for (const auto &function : functions)
     for (const char *target : {"", "x86-64-v3"}) {
