@@ -182,6 +182,43 @@ PairArguments::PairArguments(const TileContext &c, Num row, Num key) {
         c.layout.slotsByHead
             ? Num()
             : loadSlot(e, c.columnSlot(n, row), key, c.lanes(), type));
+  evaluate(c, op.getInit(), row, key);
+  evaluate(c, op.getLogit(), row, key);
+}
+
+void PairArguments::evaluate(const TileContext &c, Region &region, Num row,
+                             Num key) {
+  AttentionOp op = c.op;
+  if (region.empty())
+    return;
+  DenseMap<Value, Num> known;
+  Nums arguments = {i, j};
+  arguments.append(rowSlots);
+  arguments.append(columnSlots);
+  auto own = region.getArguments().drop_front(&region == &op.getLogit());
+  for (auto [argument, num] : llvm::zip(own, arguments))
+    if (num && !argument.use_empty())
+      known[argument] = num;
+  Place place = pairPlace(c, region, row, key);
+  for (Operation &each : region.front().without_terminator()) {
+    bool reads = readsSharedTable(c.kernel, &each);
+    Nums operands;
+    for (Value operand : each.getOperands().drop_front(reads))
+      operands.push_back(known.lookup(operand));
+    if (!llvm::all_of(operands, [](const Num &num) { return bool(num); }) ||
+        !(reads || isElementwise(each)) || each.getNumResults() != 1)
+      continue;
+    Num result;
+    if (auto fetch = dyn_cast<FetchOp>(each))
+      result = c.tables.fetch(*c.kernel.find(fetch.getTable()), place, operands,
+                              fetch.getType());
+    else if (auto lookup = dyn_cast<LookupOp>(each))
+      result = c.tables.lookup(*c.kernel.find(lookup.getTable()), place,
+                               operands, lookup.getType());
+    else
+      result = cloneElementwise(c.e, c.target(), each, operands)[0];
+    results[&each] = known[each.getResult(0)] = result;
+  }
 }
 
 Num emitPair(const TileContext &c, Region &region, Num row, Num key, Num score,
@@ -218,8 +255,9 @@ Nums emitPairs(const TileContext &c, Region &region, Num row, Num key,
   Nums results = cloneRegion(
       region, arguments, c.tables, place,
       [&](Operation &op, ArrayRef<Num> operands) {
-        Num known =
-            c.runs ? c.runs->emitOp(op, operands, row, key, place) : Num();
+        Num known = shared.results.lookup(&op);
+        if (!known && c.runs)
+          known = c.runs->emitOp(op, operands, row, key, place);
         return known ? known : emitPairOp(c, op, operands, row, key, paths);
       });
   for (Num &result : results)

@@ -45,6 +45,12 @@ struct PairArguments {
 
   Num i, j;
   Nums rowSlots, columnSlots; // null: another for each head
+  /// What operations of `init` and `logit` give that is the same for all heads:
+  /// reads of tables are not moved out of loops that store.
+  llvm::DenseMap<mlir::Operation *, Num> results;
+
+private:
+  void evaluate(const TileContext &c, mlir::Region &region, Num row, Num key);
 };
 
 /// Runs a pair region for row `row` and the keys key … key + lanes - 1. With

@@ -95,6 +95,16 @@ template <int64_t rows> void relative(Problem &problem, Random &random) {
     addParam(problem, name, {problem.heads, d}, -1, 1, random);
 }
 
+const std::string tablesOfAge =
+    "param near: f32[9] param far: f32[H, 9] param bucket: i32[40] in 0 .. 8 "
+    "let row = bucket[clamp(age, 0, 39)] ";
+
+void addTablesOfAge(Problem &problem, Random &random) {
+  addParam(problem, "near", {9}, -1, 1, random);
+  addParam(problem, "far", {problem.heads, 9}, -1, 1, random);
+  addParam(problem, "bucket", {40}, 0, 8, random);
+}
+
 std::vector<SchemeCase> contents() {
   return {
       {"shaw_keys",
@@ -129,6 +139,20 @@ std::vector<SchemeCase> contents() {
          addParam(problem, "extra", {problem.heads, 9, problem.v.shape[3]}, -1,
                   1, random);
        }},
+      {"tables_of_age", // some of them the same for all heads
+       [](int64_t d) {
+         return scheme(d, tablesOfAge + "bias near[row] * far[h, row] mask "
+                                        "causal");
+       },
+       biased, addTablesOfAge},
+      {"tables_in_logit",
+       [](int64_t d) {
+         return scheme(d, tablesOfAge +
+                              "logit score / sqrt(D) * (1 + near[clamp(row - "
+                              "1, 0, 8)] / 4) + far[h, row] mask causal");
+       },
+       [](int64_t d) { return Magnitude{1.25 / std::sqrt(double(d)), 40}; },
+       addTablesOfAge},
       {"xlnet",
        [](int64_t d) {
          return scheme(d, "param u, w: f32[H, D] param r: f32[H, 64, D] "
