@@ -105,10 +105,13 @@ void DecodeChunk::emitPiece(const Piece &piece, Num begin, Num end,
   };
   if (onlySeen) // seldom run: one copy does
     return e.loop(0, rows, 1, [&](Num row) { tile(row, 1); });
-  // Rows up to four are there, and those behind the last weigh 0.
+  // Rows up to four are there, and those behind the last weigh 0: three are
+  // taken as four, two one by one.
   e.loop(0, rows, decodeRows, [&](Num row) {
     e.when(
-        rows - row == 1, [&] { tile(row, 1); }, [&] { tile(row, decodeRows); });
+        rows - row <= 2,
+        [&] { e.loop(row, rows, 1, [&](Num one) { tile(one, 1); }); },
+        [&] { tile(row, decodeRows); });
   });
 }
 
