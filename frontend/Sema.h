@@ -26,7 +26,7 @@ struct SchemeState {
 
   Scheme &scheme;
   const SchemeItem &item;
-  /// Where its arguments were given; not valid: it has none.
+  /// Where its arguments were given; not valid: in no text.
   SourceRange use;
   ClockInfo *pos = nullptr;
   /// What its names stand for: a `let`, or a value (of a clause or argument).

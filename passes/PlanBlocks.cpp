@@ -22,13 +22,6 @@ namespace {
 /// The longest chain that is written out.
 constexpr int64_t maxLinks = 32;
 
-bool isMoving(Value time) {
-  return readsAny(time, [](Operation *op) {
-    auto clock = dyn_cast<ClockOp>(op);
-    return clock && clock.getMoving();
-  });
-}
-
 bool readsRunning(Value time) {
   return readsAny(time, [](Operation *op) { return isa<RunningOp>(op); });
 }

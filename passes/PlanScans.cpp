@@ -48,17 +48,7 @@ static bool readsKeysByHead(SchemePlan &plan) {
 static bool mayChange(SchemePlan &plan, Value term) {
   if (plan.varies.of(term).has(VarySet::Call | VarySet::Sequence))
     return true;
-  SmallVector<Value> work = {term};
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  while (!work.empty()) {
-    Operation *op = work.pop_back_val().getDefiningOp();
-    if (!op || !seen.insert(op).second)
-      continue;
-    if (auto clock = dyn_cast<ClockOp>(op); clock && clock.getMoving())
-      return true;
-    work.append(op->operand_begin(), op->operand_end());
-  }
-  return false;
+  return isMoving(term);
 }
 
 LogicalResult planScans(SchemePlan &plan) {

@@ -200,4 +200,11 @@ bool readsAny(Value root, llvm::function_ref<bool(Operation *)> which) {
   return false;
 }
 
+bool isMoving(Value value) {
+  return readsAny(value, [](Operation *op) {
+    auto clock = dyn_cast<ClockOp>(op);
+    return clock && clock.getMoving();
+  });
+}
+
 } // namespace torsor

@@ -199,6 +199,8 @@ struct SchemePlan {
 /// Is the value computed from an operation that `which` holds of?
 bool readsAny(mlir::Value root,
               llvm::function_ref<bool(mlir::Operation *)> which);
+/// Is it computed from a clock whose times at a token may change?
+bool isMoving(mlir::Value value);
 
 } // namespace torsor
 

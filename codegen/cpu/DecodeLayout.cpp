@@ -15,11 +15,11 @@ DecodeTile::DecodeTile(const Target &target, int64_t rowBytes)
                : rowBytes <= tileBytes / 2 ? 2
                                            : 1) {
   if (target.lanes == 16) {
-    valueKeys = 8, valueVectors = 4;
+    valueVectors = 4;
     streams = 4;
     return;
   }
-  valueKeys = 8, valueVectors = 2;
+  valueVectors = 2;
   streams = 1;
 }
 

@@ -36,8 +36,10 @@ struct DecodeTile {
   int64_t keysBeside(int64_t rows) const;
 
   int64_t keyAccumulators, mostKeys;
-  /// A tile of values: keys, and vectors of columns.
-  int64_t valueKeys, valueVectors;
+  /// Vectors of columns of a tile of outputs, to which `valueKeys` keys are
+  /// added while it lies in registers.
+  int64_t valueVectors;
+  static constexpr int64_t valueKeys = 8;
   /// Stretches of the next chunk that are prefetched side by side.
   int64_t streams;
 };

@@ -91,11 +91,21 @@ Nums cloneElementwise(Emitter &e, const Target &target, Operation &op,
   return results;
 }
 
+Nums cloneOperation(Operation &op, ArrayRef<Num> operands,
+                    const TableReader &tables, const Place &place) {
+  const Kernel &kernel = tables.kernel;
+  if (auto fetch = dyn_cast<FetchOp>(op))
+    return {tables.fetch(*kernel.find(fetch.getTable()), place,
+                         Nums(operands.drop_front()), fetch.getType())};
+  if (auto lookup = dyn_cast<LookupOp>(op))
+    return {tables.lookup(*kernel.find(lookup.getTable()), place,
+                          Nums(operands.drop_front()), lookup.getType())};
+  return cloneElementwise(tables.e, *kernel.target, op, Nums(operands));
+}
+
 Nums cloneRegion(Region &region, ArrayRef<Num> arguments,
                  const TableReader &tables, const Place &place,
                  RegionOps special) {
-  Emitter &e = tables.e;
-  const Kernel &kernel = tables.kernel;
   DenseMap<Value, Num> known;
   for (auto [argument, num] : llvm::zip(region.getArguments(), arguments))
     known[argument] = num;
@@ -107,17 +117,11 @@ Nums cloneRegion(Region &region, ArrayRef<Num> arguments,
   };
   for (Operation &op : region.front().without_terminator()) {
     Nums results;
-    if (Num own = special ? special(op, mapped(op.getOperands())) : Num())
+    Nums operands = mapped(op.getOperands());
+    if (Num own = special ? special(op, operands) : Num())
       results = {own};
-    else if (auto fetch = dyn_cast<FetchOp>(op))
-      results = {tables.fetch(*kernel.find(fetch.getTable()), place,
-                              mapped(fetch.getIndices()), fetch.getType())};
-    else if (auto lookup = dyn_cast<LookupOp>(op))
-      results = {tables.lookup(*kernel.find(lookup.getTable()), place,
-                               mapped(lookup.getIndices()), lookup.getType())};
     else
-      results =
-          cloneElementwise(e, *kernel.target, op, mapped(op.getOperands()));
+      results = cloneOperation(op, operands, tables, place);
     for (auto [result, num] : llvm::zip(op.getResults(), results))
       known[result] = num;
   }

@@ -18,6 +18,11 @@ Nums cloneRegion(mlir::Region &region, llvm::ArrayRef<Num> arguments,
                  const TableReader &tables, const Place &place,
                  RegionOps special = nullptr);
 
+/// An operation of a region, a read of a table or elementwise, over these
+/// operands; that of a table is not looked at.
+Nums cloneOperation(mlir::Operation &op, llvm::ArrayRef<Num> operands,
+                    const TableReader &tables, const Place &place);
+
 /// An operation that can be computed over lanes as it is.
 bool isElementwise(mlir::Operation &op);
 /// `op` again over these operands, widened to vectors if one of them is.

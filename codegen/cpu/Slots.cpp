@@ -203,21 +203,14 @@ void PairArguments::evaluate(const TileContext &c, Region &region, Num row,
   for (Operation &each : region.front().without_terminator()) {
     bool reads = readsSharedTable(c.kernel, &each);
     Nums operands;
-    for (Value operand : each.getOperands().drop_front(reads))
+    for (Value operand : each.getOperands())
       operands.push_back(known.lookup(operand));
-    if (!llvm::all_of(operands, [](const Num &num) { return bool(num); }) ||
+    auto isKnown = [](const Num &num) { return bool(num); };
+    if (!llvm::all_of(ArrayRef<Num>(operands).drop_front(reads), isKnown) ||
         !(reads || isElementwise(each)) || each.getNumResults() != 1)
       continue;
-    Num result;
-    if (auto fetch = dyn_cast<FetchOp>(each))
-      result = c.tables.fetch(*c.kernel.find(fetch.getTable()), place, operands,
-                              fetch.getType());
-    else if (auto lookup = dyn_cast<LookupOp>(each))
-      result = c.tables.lookup(*c.kernel.find(lookup.getTable()), place,
-                               operands, lookup.getType());
-    else
-      result = cloneElementwise(c.e, c.target(), each, operands)[0];
-    results[&each] = known[each.getResult(0)] = result;
+    results[&each] = known[each.getResult(0)] =
+        cloneOperation(each, operands, c.tables, place)[0];
   }
 }
 

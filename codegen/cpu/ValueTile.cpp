@@ -26,8 +26,8 @@ static void addKey(const ValueTile &t, Num key, Pointer values,
   }
 }
 
-/// The keys begin … end-1, `step` of them in a turn; the last turn may not be
-/// whole, its keys are left. Gives the sums, and the address of the next key.
+/// The keys begin … end-1, whole turns of `step` of them. `start` and what it
+/// gives: the sums, and the address of the next key's values.
 static Nums addKeys(const ValueTile &t, Num begin, Num end, int64_t step,
                     ArrayRef<Num> start, bool onlySeen) {
   Emitter &e = *begin.e;

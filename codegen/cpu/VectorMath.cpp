@@ -3,6 +3,7 @@
 #include "codegen/cpu/VectorMath.h"
 
 #include "codegen/cpu/Exp.h"
+#include "codegen/cpu/WideMath.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -115,11 +116,7 @@ static Num emitSine(Emitter &e, Num x, bool isCosine) {
 
 /// log2(x) of vectors of f64 that are f32 above 0.
 static Num emitWideLog2(Emitter &e, Num x) {
-  // x = m 2^k with m from sqrt(1/2) to sqrt(2).
-  Num bits = e.bitcast(x, e.i64);
-  Num k = (bits - int64_t(0x3fe6a09e667f3bcd)) >> 52;
-  Num f = e.bitcast(bits - (k << 52), e.f64) - 1.0;
-  k = e.bitcast(k + int64_t(0x4338000000000000), e.f64) - 0x1.8p52;
+  auto [f, k] = emitWideParts(e, x);
   return fma(f, polynomial(e, f, log2Fit), k);
 }
 

@@ -18,6 +18,15 @@ static Num power(Emitter &e, Num n) {
   return e.bitcast(e.bitcast(n + (magic + 1023), e.i64) << 52, e.f64);
 }
 
+WideParts emitWideParts(Emitter &e, Num x) {
+  Num bits = e.bitcast(x, e.i64);
+  Num k = (bits - int64_t(0x3fe6a09e667f3bcd)) >> 52; // sqrt(1/2)
+  Num f = e.bitcast(bits - (k << 52), e.f64) - 1.0;
+  // 1.5 * 2^52 and k.
+  k = e.bitcast(k + int64_t(0x4338000000000000), e.f64) - magic;
+  return {f, k};
+}
+
 Num emitWideExp(Emitter &e, Num x) {
   // Beyond these it is 0 or infinite; comparisons with NaN are false.
   x = select(x < -800.0, -800.0, x);
@@ -40,12 +49,8 @@ Num emitWideExp(Emitter &e, Num x) {
 Num emitWideLog1p(Emitter &e, Num x) {
   auto constant = [&](double value) { return e.constant(x.type(), value); };
   Num u = x + 1.0;
-  // u = m 2^k with m between sqrt(1/2) and sqrt(2).
-  Num bits = e.bitcast(u, e.i64);
-  Num k = (bits - int64_t(0x3fe6a09e667f3bcd)) >> 52;
-  Num f = e.bitcast(bits - (k << 52), e.f64) - 1.0;
-  k = e.bitcast(k + int64_t(0x4338000000000000), e.f64) - magic;
-  // log m = 2 (s + s^3 / 3 + s^5 / 5 + …), s = f / (2 + f), |s| < 0.172.
+  auto [f, k] = emitWideParts(e, u);
+  // log(1 + f) = 2 (s + s^3 / 3 + s^5 / 5 + …), s = f / (2 + f), |s| < 0.172.
   Num s = f / (f + 2.0), z = s * s;
   Num sum = constant(1.0 / 25);
   for (int n = 23; n > 0; n -= 2)

@@ -7,6 +7,12 @@
 
 namespace torsor {
 
+/// A positive number as (1 + f) 2^k, 1 + f from sqrt(1/2) to sqrt(2).
+struct WideParts {
+  Num f, k;
+};
+WideParts emitWideParts(Emitter &e, Num x);
+
 /// e^x to 2 units in the last place; 0, infinity and NaN as they should be.
 Num emitWideExp(Emitter &e, Num x);
 /// log(1 + x), likewise; NaN below -1.
