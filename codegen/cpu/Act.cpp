@@ -239,6 +239,9 @@ private:
   /// Copies the runs of lanes that no block takes.
   void emitPassive() {
     llvm::BitVector taken(action.width);
+    taken.set(0, action.copyBegin);
+    if (action.copyEnd >= 0)
+      taken.set(action.copyEnd, action.width);
     for (BlockAttr block : action.blocks) {
       PairsAttr at = block.getLanes();
       for (int64_t p = 0; p < at.getCount(); ++p) {

@@ -26,6 +26,9 @@ struct Action {
   bool isAnchoredOnly = false;
   /// Null: phases are computed for each row.
   const KeptTurns *turns = nullptr;
+  /// The lanes from `copyBegin` to before `copyEnd` (-1: the width) are written
+  /// even where no block takes them.
+  int64_t copyBegin = 0, copyEnd = -1;
 };
 
 /// Writes the row at `from` to `to`, acted on and converted. Without gain, and

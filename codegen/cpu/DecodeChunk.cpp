@@ -77,35 +77,11 @@ void DecodeSplit::emitAddresses(const TileContext &c) const {
              });
   Pointer keys = scratch.bytes(at.keyRows).as(e.pointer);
   Pointer values = scratch.bytes(at.valueRows).as(e.pointer);
-  if (!valueBlocks.empty())
-    emitActedValues(c);
-  Num count = valueBlocks.empty() ? known - begin : end - begin;
+  Num count = known - begin;
   Num key = keys.load(count - 1), value = values.load(count - 1);
   e.loop(count, alignUp(end - begin, decodeChunk) + decodeChunk, 1, [&](Num n) {
     keys.store(n, key);
     values.store(n, value);
-  });
-}
-
-void DecodeSplit::emitActedValues(const TileContext &c) const {
-  AttentionOp op = c.op;
-  Pointer values = scratch.bytes(at.valueRows).as(e.pointer);
-  e.loop(begin, end, 1, [&](Num number) {
-    Place place = keyPlace(c, indices, number);
-    Nums slots = emitSlots(op.getColumns(), c.tables, place, true, false);
-    auto time = [&](int64_t slot) { return slots[slot]; };
-    Num n = number - begin;
-    Pointer from = {values.load(n), v.data.element};
-    Pointer to = scratch.bytes(at.actedValues).as(e.f32) + n * c.layout.value;
-    auto act = [&](ArrayRef<BlockAttr> blocks) {
-      emitValueAction(e, c.lanes(), blocks, c.layout.value, time, c.tables,
-                      place, false, from, to);
-    };
-    if (op.getValuesActed()) // lanes of a key that may lie acted on
-      e.when(isActed, [&] { act({}); }, [&] { act(valueBlocks); });
-    else
-      act(valueBlocks);
-    values.store(n, to.base);
   });
 }
 

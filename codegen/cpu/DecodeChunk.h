@@ -72,15 +72,9 @@ struct DecodeSplit {
   void emitInOrder(const TileContext &c, Num rows) const;
   /// Row `number` of the split.
   Pointer keyRow(Num number) const { return rowAt(at.keyRows, k, number); }
-  Pointer valueRow(Num number) const {
-    Pointer row = rowAt(at.valueRows, v, number);
-    return actedValues().empty() ? row : row.as(e.f32);
-  }
+  Pointer valueRow(Num number) const { return rowAt(at.valueRows, v, number); }
 
 private:
-  llvm::ArrayRef<BlockAttr> actedValues() const { return valueBlocks; }
-  /// Acts on the rows of v; their addresses are then those of the scratch.
-  void emitActedValues(const TileContext &c) const;
   Pointer rowAt(int64_t list, const Tensor &tensor, Num number) const {
     Num address = scratch.bytes(list).as(e.pointer).load(number);
     return {address, tensor.data.element};
@@ -216,14 +210,26 @@ private:
                int64_t pieces) const;
 
   void emitKept() const;
+  /// Acts on the rows of v, as far as something changes their lanes; they then
+  /// lie in the scratch.
+  void emitActedValues() const;
+  /// Row `number` of these, as if all its lanes lay there.
+  Pointer actedValueRow(Num number) const;
   Num outputsAreFinite() const;
   void emitSums(bool onlySeen) const;
-  /// Columns: `vectors` vectors, of the last one `tail` if it is not whole.
+  /// Columns: `vectors` vectors, of the last one `tail` if it is not whole;
+  /// `isActed`: of rows that were acted on.
   struct Piece {
     Num column;
     int64_t vectors, tail;
+    bool isActed;
   };
-  Nums loadValues(Num number, Num column, int64_t vectors, int64_t tail) const;
+  Nums loadValues(Num number, const Piece &piece) const;
+  /// Runs `body` for each piece of the columns, with its number.
+  void forPieces(llvm::function_ref<void(Num, const Piece &)> body) const;
+  int64_t countPieces() const;
+  /// The columns as they lie in the cache, and those acted on, in order.
+  llvm::SmallVector<std::pair<LaneSpan, bool>, 3> columnSpans() const;
   void emitPiece(const Piece &piece, Num begin, Num end, bool onlySeen) const;
   void emitValueTile(const Piece &piece, Num row, int64_t rowCount, Num begin,
                      Num end, bool onlySeen) const;

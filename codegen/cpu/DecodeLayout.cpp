@@ -35,6 +35,31 @@ Num loadTail(Pointer from, int64_t lanes, int64_t count) {
   return vector;
 }
 
+/// The lanes of rows of v that `blocks` change, in whole vectors but at the
+/// end of the row.
+static LaneSpan lanesActedOn(llvm::ArrayRef<BlockAttr> blocks, int64_t width,
+                             int64_t lanes) {
+  LaneSpan span = {width, 0};
+  for (BlockAttr block : blocks) {
+    if (!changesValues(block))
+      continue;
+    if (block.getKind() != BlockKind::Turn)
+      return {0, width};
+    PairsAttr at = block.getLanes();
+    int64_t behind = (at.getCount() - 1) * at.getStep() + 1;
+    for (int64_t first : {at.getFirst(), at.getSecond()}) {
+      if (first < 0)
+        continue;
+      span.begin = std::min(span.begin, first);
+      span.end = std::max(span.end, first + behind);
+    }
+  }
+  if (span.size() <= 0)
+    return {};
+  return {span.begin / lanes * lanes,
+          std::min(roundUp(span.end, lanes), width)};
+}
+
 DecodeScratch::DecodeScratch(const TileLayout &layout, int64_t stepBytes,
                              int64_t dots)
     : queryWidth(roundUp(layout.head, layout.lanes)),
@@ -53,8 +78,8 @@ DecodeScratch::DecodeScratch(const TileLayout &layout, int64_t stepBytes,
   steps = take(stepBytes);
   dotRows = take(dots * layout.rows * queryWidth * 4);
   dotScores = take(dots * layout.rows * decodeChunk * 4);
-  actedValues =
-      take(layout.forms.values.empty() ? 0 : layout.keys * layout.value * 4);
+  acted = lanesActedOn(layout.forms.values, layout.value, layout.lanes);
+  actedValues = take(decodeChunk * acted.size() * 4);
   merged = layout.forms.isOne() ? 0 : take(layout.rows * decodeChunk * 4);
   sums = take(sumRows * layout.lanes * layout.lanes * 4);
   keys = take(decodeChunk * layout.head * 4);

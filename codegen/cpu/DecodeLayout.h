@@ -47,6 +47,18 @@ struct DecodeTile {
 /// `count` elements, fewer than `lanes`, with zeros behind them, as f32.
 Num loadTail(Pointer from, int64_t lanes, int64_t count);
 
+/// Lanes `begin` to before `end` of a row.
+struct LaneSpan {
+  int64_t begin = 0, end = 0;
+
+  int64_t size() const { return end - begin; }
+};
+
+/// Whether a block of a value action does more than copy its lanes.
+inline bool changesValues(BlockAttr block) {
+  return block.acts() || block.kGain() != 1;
+}
+
 /// The scratch memory of a decode worker behind that of the tile layout.
 struct DecodeScratch {
   DecodeScratch(const TileLayout &layout, int64_t stepBytes, int64_t dots);
@@ -55,7 +67,8 @@ struct DecodeScratch {
   int64_t formBytes;   // of the rows of q in one form
   int64_t anchors;     // times of the block's query, for each form of keys
   int64_t anchorBytes; // of a form; one behind the other for rows by head
-  int64_t actedValues; // of a split, where something acts on v
+  LaneSpan acted;      // of v, those that something acts on
+  int64_t actedValues; // these lanes of a chunk's rows
   int64_t steps;       // KeySteps
   int64_t dotRows, dotScores; // KeyDots: vectors by row, products by row
   int64_t merged; // scores of a chunk whose pairs are in several branches

@@ -3,6 +3,7 @@
 // which some keys are added to one by one.
 #include "codegen/cpu/DecodeChunk.h"
 #include "codegen/cpu/DecodePairs.h"
+#include "codegen/cpu/KeySlots.h"
 
 using namespace mlir;
 
@@ -46,13 +47,43 @@ Num DecodeChunk::outputsAreFinite() const {
   return e.any(e.isNan(probe)) ^ 1;
 }
 
-/// `vectors` vectors of row `number` of v from `column` on; `tail`: columns of
-/// the last one, if it is not whole.
-Nums DecodeChunk::loadValues(Num number, Num column, int64_t vectors,
-                             int64_t tail) const {
+Pointer DecodeChunk::actedValueRow(Num number) const {
+  LaneSpan span = split.at.acted;
+  return split.scratch.bytes(split.at.actedValues).as(c.e.f32) +
+         (number * span.size() - span.begin);
+}
+
+void DecodeChunk::emitActedValues() const {
   Emitter &e = c.e;
-  int64_t lanes = c.lanes(), whole = tail ? vectors - 1 : vectors;
-  Pointer row = split.valueRow(inSplit(number)) + column;
+  AttentionOp op = c.op;
+  LaneSpan span = split.at.acted;
+  SmallVector<BlockAttr> changing;
+  llvm::copy_if(split.valueBlocks, std::back_inserter(changing), changesValues);
+  e.loop(0, count, 1, [&](Num number) {
+    Place own = place(number);
+    Nums slots = emitSlots(op.getColumns(), c.tables, own, true, false);
+    auto time = [&](int64_t slot) { return slots[slot]; };
+    auto act = [&](ArrayRef<BlockAttr> blocks) {
+      Action action = {blocks, false, c.layout.value, time, Num()};
+      action.copyBegin = span.begin;
+      action.copyEnd = span.end;
+      emitAction(e, c.lanes(), action, c.tables, own,
+                 split.valueRow(inSplit(number)), actedValueRow(number));
+    };
+    if (op.getValuesActed()) // lanes of a key that may lie acted on
+      e.when(split.isActed, [&] { act({}); }, [&] { act(changing); });
+    else
+      act(changing);
+  });
+}
+
+Nums DecodeChunk::loadValues(Num number, const Piece &piece) const {
+  Emitter &e = c.e;
+  int64_t lanes = c.lanes(), tail = piece.tail;
+  int64_t whole = tail ? piece.vectors - 1 : piece.vectors;
+  Pointer row = (piece.isActed ? actedValueRow(number)
+                               : split.valueRow(inSplit(number))) +
+                piece.column;
   Nums values;
   int64_t paired = split.valuesInPairs() ? whole / 2 * 2 : 0;
   for (int64_t v = 0; v < paired; v += 2) {
@@ -80,7 +111,7 @@ void DecodeChunk::emitValueTile(const Piece &piece, Num row, int64_t rowCount,
       sums.push_back(outputs.load(r * width + v * lanes, lanes));
   sums = e.loop(begin, end, 1, sums, [&](Num key, ArrayRef<Num> carried) {
     Nums next(carried);
-    Nums values = loadValues(key, piece.column, piece.vectors, piece.tail);
+    Nums values = loadValues(key, piece);
     for (int64_t r = 0; r < rowCount; ++r) {
       Num weight = e.splat((weights + key).load(r * decodeChunk), lanes);
       for (auto [v, value] : llvm::enumerate(values)) {
@@ -115,16 +146,48 @@ void DecodeChunk::emitPiece(const Piece &piece, Num begin, Num end,
   });
 }
 
+SmallVector<std::pair<LaneSpan, bool>, 3> DecodeChunk::columnSpans() const {
+  LaneSpan acted = split.at.acted;
+  SmallVector<std::pair<LaneSpan, bool>, 3> spans = {
+      {{0, acted.begin}, false},
+      {acted, true},
+      {{acted.end, c.layout.value}, false}};
+  llvm::erase_if(spans, [](const auto &span) { return !span.first.size(); });
+  return spans;
+}
+
+void DecodeChunk::forPieces(function_ref<void(Num, const Piece &)> body) const {
+  Emitter &e = c.e;
+  int64_t lanes = c.lanes(), vectors = split.tile.valueVectors, number = 0;
+  for (auto [span, isActed] : columnSpans()) {
+    int64_t tail = span.size() % lanes, all = (span.size() + lanes - 1) / lanes;
+    int64_t whole = span.size() / lanes / vectors, left = all - whole * vectors;
+    if (whole)
+      e.loop(0, e.index(whole), 1, [&](Num n) {
+        body(n + number,
+             {n * (vectors * lanes) + span.begin, vectors, 0, isActed});
+      });
+    if (left)
+      body(
+          e.index(number + whole),
+          {e.index(span.begin + whole * vectors * lanes), left, tail, isActed});
+    number += whole + (left ? 1 : 0);
+  }
+}
+
+int64_t DecodeChunk::countPieces() const {
+  int64_t pieces = 0, columns = split.tile.valueVectors * c.lanes();
+  for (const auto &span : columnSpans())
+    pieces += (span.first.size() + columns - 1) / columns;
+  return pieces;
+}
+
 void DecodeChunk::emitSums(bool onlySeen) const {
   Emitter &e = c.e;
-  int64_t lanes = c.lanes(), tail = c.layout.value % lanes;
-  int64_t vectors = split.tile.valueVectors, keys = split.tile.valueKeys;
-  int64_t whole = (c.layout.value / lanes) / vectors;
-  int64_t left = c.layout.valueVectors - whole * vectors;
-  int64_t pieces = whole + (left ? 1 : 0);
+  int64_t keys = split.tile.valueKeys, pieces = countPieces();
   e.loop(0, count, keys, [&](Num key) {
     Num end = min(key + keys, count);
-    auto emit = [&](Num number, const Piece &piece) {
+    forPieces([&](Num number, const Piece &piece) {
       auto ask = [&](int64_t half) {
         if (!onlySeen)
           e.when(split.asks, [&] {
@@ -134,16 +197,14 @@ void DecodeChunk::emitSums(bool onlySeen) const {
       ask(0);
       emitPiece(piece, key, end, onlySeen);
       ask(1);
-    };
-    e.loop(0, e.index(whole), 1,
-           [&](Num n) { emit(n, {n * (vectors * lanes), vectors, 0}); });
-    if (left)
-      emit(e.index(whole), {e.index(whole * vectors * lanes), left, tail});
+    });
   });
 }
 
 void DecodeChunk::emitOutputs() const {
   Emitter &e = c.e;
+  if (split.at.acted.size())
+    emitActedValues();
   emitKept();
   emitSums(/*onlySeen=*/false);
   // 0 * inf is NaN: a key that a row does not see may have left one.
