@@ -175,6 +175,18 @@ Num TableReader::elements(Pointer data, ArrayRef<Num> indices,
   return gather(data, offsets);
 }
 
+Num TableReader::picked(Pointer data, Num index, Num step) const {
+  int64_t lanes = index.lanes();
+  Num first = e.lane(index, 0);
+  return e.choose(
+      e.any(index != e.splat(first, lanes)),
+      [&]() -> Nums { return {elements(data, {index}, {step}, 1)}; },
+      [&]() -> Nums {
+        Num at = e.convert(first, e.i64) * step;
+        return {e.splat((data + at).load(0), lanes)};
+      })[0];
+}
+
 Num TableReader::run(Pointer data, Num places) const {
   int64_t lanes = places.lanes();
   Num first = e.lane(places, 0);
@@ -256,8 +268,12 @@ Num TableReader::lookup(const Table &table, const Place &place,
       uniform = uniform + e.convert(index, e.i64) * base.strides[at];
     }
   }
-  Num value = widenElement(
-      e, elements(base.data + uniform, varying, steps, lanes), result);
+  Pointer data = base.data + uniform;
+  Num value =
+      widenElement(e,
+                   varying.size() == 1 ? picked(data, varying[0], steps[0])
+                                       : elements(data, varying, steps, lanes),
+                   result);
   return inside ? select(inside, value, e.constant(value.type(), int64_t(0)))
                 : value;
 }

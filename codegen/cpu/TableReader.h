@@ -73,6 +73,9 @@ private:
   /// tell.
   Num elements(Pointer data, llvm::ArrayRef<Num> indices,
                llvm::ArrayRef<Num> steps, int64_t lanes) const;
+  /// The elements of one axis that a vector picks. Far from the diagonal
+  /// buckets and clipped distances are all the same: one load then.
+  Num picked(Pointer data, Num index, Num step) const;
   /// The elements at these places, one load where they stand in a row.
   Num run(Pointer data, Num places) const;
   Base argument(const Table &table, const Place &place) const;
