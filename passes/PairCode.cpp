@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Regions over pairs: what neither side decides alone.
 #include "passes/KernelRegions.h"
+#include "passes/LongSums.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -81,6 +82,7 @@ void PairCode::finish() {
     }
   }
   block->eraseArguments(fixed, before - fixed);
+  splitLongSums(*block);
 }
 
 bool PairCode::isWide(Value value, int depth) {

@@ -10,7 +10,7 @@ Nums emitPathTerms(const TileContext &c, Num row, Num key, Num score,
                    Num seen) {
   Emitter &e = c.e;
   AttentionOp op = c.op;
-  Nums terms = emitPairs(c, op.getPath(), row, key, score);
+  Nums terms = emitPairs(c, op.getPath(), row, {{key, score}})[0];
   Num end = e.splat(e.convert(c.indices.load(row), e.i32), c.lanes());
   Num counts = c.keyIndices.load(key, c.lanes()) <= end;
   if (seen)

@@ -39,9 +39,9 @@ private:
     SmallVector<Nums> sums = pathSums(row, scores, seen);
     Num highest = c.rowMax.load(row * lanes, lanes);
     for (int64_t v = 0; v < at.vectors; ++v) {
+      if (!op.getLogit().empty() && v % together == 0)
+        computeLogits(row, v, sums, scores);
       Num score = scores[v];
-      if (!op.getLogit().empty())
-        score = emitPair(c, op.getLogit(), row, key(v), score, sums[v]);
       if (masked)
         score = select(seen[v], score, hiddenScore);
       own.store(v * lanes, score);
@@ -50,6 +50,23 @@ private:
       highest = max(highest, score);
     }
     c.rowMax.store(row * lanes, highest);
+  }
+
+  /// Vectors of keys whose logits are computed together: more would not leave
+  /// registers for what each keeps.
+  static constexpr int64_t together = 2;
+
+  /// The logits of the vectors from `first` on, in place of their scores.
+  void computeLogits(Num row, int64_t first, ArrayRef<Nums> sums,
+                     Nums &scores) const {
+    AttentionOp op = c.op;
+    SmallVector<PairKeys, together> vectors;
+    int64_t end = std::min(first + together, at.vectors);
+    for (int64_t v = first; v < end; ++v)
+      vectors.push_back({key(v), scores[v], sums[v]});
+    for (auto [n, logits] :
+         llvm::enumerate(emitPairs(c, op.getLogit(), row, vectors)))
+      scores[first + int64_t(n)] = logits[0];
   }
 
   /// Sums of the terms of paths, from the last key down; what the keys behind

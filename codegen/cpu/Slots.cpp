@@ -214,49 +214,92 @@ void PairArguments::evaluate(const TileContext &c, Region &region, Num row,
   }
 }
 
-Num emitPair(const TileContext &c, Region &region, Num row, Num key, Num score,
-             ArrayRef<Num> paths) {
-  return emitPairs(c, region, row, key, score, paths)[0];
+namespace {
+
+/// A pair region for row `row` and the keys key … key + lanes - 1, operation by
+/// operation.
+class PairClone {
+public:
+  PairClone(const TileContext &c, Region &region, Num row, const PairKeys &keys)
+      : c(c), region(region), row(row), keys(keys) {
+    Emitter &e = c.e;
+    const PairArguments none, &shared = c.shared ? *c.shared : none;
+    auto slotOf = [](ArrayRef<Num> slots, size_t n) {
+      return n < slots.size() ? slots[n] : Num();
+    };
+    if (keys.score)
+      known[region.getArgument(0)] = keys.score;
+    unsigned next = keys.score ? 1 : 0;
+    auto take = [&](Num shared, function_ref<Num()> read) {
+      BlockArgument argument = region.getArgument(next++);
+      if (!argument.use_empty())
+        known[argument] = shared ? shared : read();
+    };
+    Num key = keys.key;
+    take(shared.i, [&] { return e.convert(c.indices.load(row), e.i32); });
+    take(shared.j, [&] { return c.keyIndices.load(key, c.lanes()); });
+    for (auto [n, type] : llvm::enumerate(c.layout.rowSlots))
+      take(slotOf(shared.rowSlots, n),
+           [&] { return loadSlot(e, c.rowSlots[n], row, 1, type); });
+    for (auto [n, type] : llvm::enumerate(c.layout.columnSlots))
+      take(slotOf(shared.columnSlots, n), [&] {
+        return loadSlot(e, c.columnSlot(n, row), key, c.lanes(), type);
+      });
+    place = pairPlace(c, region, row, key);
+  }
+
+  void emit(Operation &op) {
+    Nums operands;
+    for (Value operand : op.getOperands())
+      operands.push_back(known.lookup(operand));
+    Num own = c.shared ? c.shared->results.lookup(&op) : Num();
+    if (!own && c.runs)
+      own = c.runs->emitOp(op, operands, row, keys.key, place);
+    if (!own)
+      own = emitPairOp(c, op, operands, row, keys.key, keys.paths);
+    Nums results =
+        own ? Nums{own} : cloneOperation(op, operands, c.tables, place);
+    for (auto [result, num] : llvm::zip(op.getResults(), results))
+      known[result] = num;
+  }
+
+  Nums results() const {
+    Nums yielded;
+    for (Value value : region.front().getTerminator()->getOperands()) {
+      Num num = known.lookup(value);
+      yielded.push_back(num.isVector() ? num : c.e.splat(num, c.lanes()));
+    }
+    return yielded;
+  }
+
+private:
+  const TileContext &c;
+  Region &region;
+  Num row;
+  PairKeys keys;
+  Place place;
+  DenseMap<Value, Num> known;
+};
+
+} // namespace
+
+SmallVector<Nums> emitPairs(const TileContext &c, Region &region, Num row,
+                            ArrayRef<PairKeys> vectors) {
+  SmallVector<PairClone, 0> clones;
+  for (const PairKeys &keys : vectors)
+    clones.emplace_back(c, region, row, keys);
+  for (Operation &op : region.front().without_terminator())
+    for (PairClone &clone : clones)
+      clone.emit(op);
+  SmallVector<Nums> results;
+  for (const PairClone &clone : clones)
+    results.push_back(clone.results());
+  return results;
 }
 
-Nums emitPairs(const TileContext &c, Region &region, Num row, Num key,
-               Num score, ArrayRef<Num> paths) {
-  Emitter &e = c.e;
-  Nums arguments;
-  if (score)
-    arguments.push_back(score);
-  auto isUsed = [&] {
-    return !region.getArgument(arguments.size()).use_empty();
-  };
-  auto push = [&](Num shared, function_ref<Num()> read) {
-    arguments.push_back(!isUsed() ? Num() : shared ? shared : read());
-  };
-  const PairArguments none, &shared = c.shared ? *c.shared : none;
-  auto slotOf = [](ArrayRef<Num> slots, size_t n) {
-    return n < slots.size() ? slots[n] : Num();
-  };
-  push(shared.i, [&] { return e.convert(c.indices.load(row), e.i32); });
-  push(shared.j, [&] { return c.keyIndices.load(key, c.lanes()); });
-  for (auto [n, type] : llvm::enumerate(c.layout.rowSlots))
-    push(slotOf(shared.rowSlots, n),
-         [&] { return loadSlot(e, c.rowSlots[n], row, 1, type); });
-  for (auto [n, type] : llvm::enumerate(c.layout.columnSlots))
-    push(slotOf(shared.columnSlots, n), [&] {
-      return loadSlot(e, c.columnSlot(n, row), key, c.lanes(), type);
-    });
-  Place place = pairPlace(c, region, row, key);
-  Nums results = cloneRegion(
-      region, arguments, c.tables, place,
-      [&](Operation &op, ArrayRef<Num> operands) {
-        Num known = shared.results.lookup(&op);
-        if (!known && c.runs)
-          known = c.runs->emitOp(op, operands, row, key, place);
-        return known ? known : emitPairOp(c, op, operands, row, key, paths);
-      });
-  for (Num &result : results)
-    if (!result.isVector())
-      result = e.splat(result, c.lanes());
-  return results;
+Num emitPair(const TileContext &c, Region &region, Num row, Num key, Num score,
+             ArrayRef<Num> paths) {
+  return emitPairs(c, region, row, {{key, score, paths}})[0][0];
 }
 
 Num emitSeen(const TileContext &c, Num row, Num key, Num count) {

@@ -58,9 +58,18 @@ private:
 /// `paths`: the sums that torsor.path reads.
 Num emitPair(const TileContext &c, mlir::Region &region, Num row, Num key,
              Num score = {}, llvm::ArrayRef<Num> paths = {});
-/// The same for a region of several results.
-Nums emitPairs(const TileContext &c, mlir::Region &region, Num row, Num key,
-               Num score = {}, llvm::ArrayRef<Num> paths = {});
+/// The keys key … key + lanes - 1 of a pair region.
+struct PairKeys {
+  Num key;
+  Num score = {};
+  llvm::ArrayRef<Num> paths = {};
+};
+
+/// The results of a pair region for row `row` and some vectors of keys. Each
+/// operation is written for all of them before the next: they share what is
+/// read of the row, and none waits for another.
+llvm::SmallVector<Nums> emitPairs(const TileContext &c, mlir::Region &region,
+                                  Num row, llvm::ArrayRef<PairKeys> vectors);
 
 /// Whether the row sees each of the keys key … key + lanes - 1, of `count` in
 /// all: padding lies behind the last, or has a negative index.
