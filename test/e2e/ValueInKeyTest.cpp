@@ -34,6 +34,10 @@ const Shared cases[] = {
      "action zero(8) + adjacent(rope(16, base = 10_000)) + zero(3) value key[8 "
      ".. 23] value_action adjacent(rope(16, base = 10_000))",
      0, 0, 3},
+    {"rotated_between_whole_vectors",
+     "let turned = zero(40) + adjacent(rope(32, base = 10_000)) + zero(45) "
+     "action turned value key[0 .. 116] value_action turned",
+     0, 0, 3},
     {"rotated_otherwise",
      "action adjacent(rope(16, base = 10_000)) value key[0 .. 15] value_action "
      "split(rope(16, base = 10_000))",
