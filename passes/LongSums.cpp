@@ -69,7 +69,7 @@ void splitLongSums(Block &block) {
       arith::AddFOp left = dead.getLhs().getDefiningOp<arith::AddFOp>();
       arith::AddFOp right = dead.getRhs().getDefiningOp<arith::AddFOp>();
       dead.erase();
-      dead = left && left.use_empty() ? left
+      dead = left && left.use_empty()     ? left
              : right && right.use_empty() ? right
                                           : arith::AddFOp();
     }

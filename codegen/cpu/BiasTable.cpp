@@ -2,6 +2,8 @@
 // Biases that depend on the age of a pair alone, tabulated once a call.
 #include "codegen/cpu/BiasTable.h"
 
+#include "codegen/cpu/Slots.h"
+
 using namespace mlir;
 
 namespace torsor {
@@ -68,12 +70,18 @@ void BiasTable::fill(const TileContext &c, const Indices &indices,
     };
     e.loop(begin, seen, lanes, [&](Num at) {
       Num ages = e.splat(oldest - at, lanes) - e.iota(e.i64, lanes);
+      Nums arguments = {ages, Num(), sequence.batchNumber, sequence.total};
+      SharedResults shared =
+          evaluateShared(op.getToeplitz(), arguments, c.tables, c.place);
+      auto known = [&](Operation &op, ArrayRef<Num>) {
+        return shared.lookup(&op);
+      };
       e.loop(0, c.tables.call.heads, 1, [&](Num head) {
         Place place = c.place;
-        place.head = head;
-        Nums arguments = {ages, head, sequence.batchNumber, sequence.total};
+        place.head = arguments[1] = head;
         store(head, at,
-              cloneRegion(op.getToeplitz(), arguments, c.tables, place)[0]);
+              cloneRegion(op.getToeplitz(), arguments, c.tables, place,
+                          known)[0]);
       });
     });
     e.loop(begin + alignUp(seen - begin, lanes), end, lanes, [&](Num at) {

@@ -186,22 +186,15 @@ PairArguments::PairArguments(const TileContext &c, Num row, Num key) {
   evaluate(c, op.getLogit(), row, key);
 }
 
-void PairArguments::evaluate(const TileContext &c, Region &region, Num row,
-                             Num key) {
-  AttentionOp op = c.op;
-  if (region.empty())
-    return;
+SharedResults evaluateShared(Region &region, ArrayRef<Num> arguments,
+                             const TableReader &tables, const Place &place) {
+  SharedResults results;
   DenseMap<Value, Num> known;
-  Nums arguments = {i, j};
-  arguments.append(rowSlots);
-  arguments.append(columnSlots);
-  auto own = region.getArguments().drop_front(&region == &op.getLogit());
-  for (auto [argument, num] : llvm::zip(own, arguments))
+  for (auto [argument, num] : llvm::zip(region.getArguments(), arguments))
     if (num && !argument.use_empty())
       known[argument] = num;
-  Place place = pairPlace(c, region, row, key);
   for (Operation &each : region.front().without_terminator()) {
-    bool reads = readsSharedTable(c.kernel, &each);
+    bool reads = readsSharedTable(tables.kernel, &each);
     Nums operands;
     for (Value operand : each.getOperands())
       operands.push_back(known.lookup(operand));
@@ -210,8 +203,24 @@ void PairArguments::evaluate(const TileContext &c, Region &region, Num row,
         !(reads || isElementwise(each)) || each.getNumResults() != 1)
       continue;
     results[&each] = known[each.getResult(0)] =
-        cloneOperation(each, operands, c.tables, place)[0];
+        cloneOperation(each, operands, tables, place)[0];
   }
+  return results;
+}
+
+void PairArguments::evaluate(const TileContext &c, Region &region, Num row,
+                             Num key) {
+  AttentionOp op = c.op;
+  if (region.empty())
+    return;
+  Nums arguments = {i, j};
+  if (&region == &op.getLogit()) // the score
+    arguments.insert(arguments.begin(), Num());
+  arguments.append(rowSlots);
+  arguments.append(columnSlots);
+  SharedResults found = evaluateShared(region, arguments, c.tables,
+                                       pairPlace(c, region, row, key));
+  results.insert(found.begin(), found.end());
 }
 
 namespace {

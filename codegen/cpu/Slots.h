@@ -35,6 +35,15 @@ void storeSlot(Emitter &e, Pointer to, Num at, Num slot);
 /// Reads `lanes` of a slot of type `type`.
 Num loadSlot(Emitter &e, Pointer from, Num at, int64_t lanes, mlir::Type type);
 
+using SharedResults = llvm::DenseMap<mlir::Operation *, Num>;
+
+/// What operations of a region give that is the same for all heads; `arguments`
+/// are null where they differ. Computed outside of a loop over the heads, for
+/// reads of tables are not moved out of loops that store.
+SharedResults evaluateShared(mlir::Region &region,
+                             llvm::ArrayRef<Num> arguments,
+                             const TableReader &tables, const Place &place);
+
 /// What the pairs of a query, whatever its heads, and the keys key … key +
 /// lanes - 1 have in common. Where it is read outside of a loop over the heads,
 /// what comes of it alone is computed once for all of them.
@@ -45,9 +54,8 @@ struct PairArguments {
 
   Num i, j;
   Nums rowSlots, columnSlots; // null: another for each head
-  /// What operations of `init` and `logit` give that is the same for all heads:
-  /// reads of tables are not moved out of loops that store.
-  llvm::DenseMap<mlir::Operation *, Num> results;
+  /// Of `init` and `logit`.
+  SharedResults results;
 
 private:
   void evaluate(const TileContext &c, mlir::Region &region, Num row, Num key);

@@ -167,7 +167,13 @@ static bool isFading(mlir::Value value) {
 
 Num emitVectorMath(Emitter &e, const Target &target, mlir::Operation &op,
                    llvm::ArrayRef<Num> operands) {
-  if (operands.empty() || !operands[0].element().isF32())
+  if (operands.empty())
+    return {};
+  bool isCosine = llvm::isa<mlir::math::CosOp>(op);
+  bool isSine = isCosine || llvm::isa<mlir::math::SinOp>(op);
+  if (isSine && operands[0].isVector() && operands[0].element().isF64())
+    return emitWideSine(e, operands[0], isCosine);
+  if (!operands[0].element().isF32())
     return {};
   if (llvm::isa<mlir::math::PowFOp>(op)) {
     int64_t lanes = std::max(operands[0].lanes(), operands[1].lanes());
@@ -178,8 +184,8 @@ Num emitVectorMath(Emitter &e, const Target &target, mlir::Operation &op,
   }
   if (!operands[0].isVector())
     return {};
-  if (llvm::isa<mlir::math::SinOp, mlir::math::CosOp>(op))
-    return emitSine(e, operands[0], llvm::isa<mlir::math::CosOp>(op));
+  if (isSine)
+    return emitSine(e, operands[0], isCosine);
   if (llvm::isa<mlir::math::ExpOp>(op))
     return emitExp(e, target, operands[0]);
   if (llvm::isa<mlir::math::Log1pOp>(op))

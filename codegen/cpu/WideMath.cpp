@@ -2,6 +2,9 @@
 // Functions of vectors of f64.
 #include "codegen/cpu/WideMath.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
 #include <cmath>
 #include <limits>
 
@@ -64,6 +67,50 @@ Num emitWideLog1p(Emitter &e, Num x) {
   found = select(x == infinity, infinity, found);
   found = select(x < -1.0, std::numeric_limits<double>::quiet_NaN(), found);
   return select(e.isNan(x), x, found);
+}
+
+/// x = (n + half) pi + r with half = 0, of a cosine 1/2: (-1)^n sin(r) is the
+/// sine, and minus the cosine.
+static Num emitNearSine(Emitter &e, Num x, bool isCosine) {
+  auto constant = [&](double value) { return e.constant(x.type(), value); };
+  double half = isCosine ? 0.5 : 0;
+  Num n = e.rint(fma(x, constant(M_1_PI), constant(-half)));
+  Num minus = constant(-half) - n;
+  Num r = fma(minus, constant(0x1.921fb54442d18p+1), x);
+  r = fma(minus, constant(0x1.1a62633145c07p-53), r);
+  // The series: |r| <= pi / 2.
+  double coefficients[11] = {1.0};
+  for (int k = 1; k < 11; ++k)
+    coefficients[k] = -coefficients[k - 1] / (2 * k * (2 * k + 1));
+  Num square = r * r, sum = constant(coefficients[10]);
+  for (int k = 9; k > 0; --k)
+    sum = fma(square, sum, constant(coefficients[k]));
+  Num sine = fma(square * sum, r, r);
+  Num sign = (e.bitcast(n + magic, e.i64) + int64_t(isCosine)) << 63;
+  return e.bitcast(e.bitcast(sine, e.i64) ^ sign, e.f64);
+}
+
+static Num emitSinesOneByOne(Emitter &e, Num x, bool isCosine) {
+  using namespace mlir::LLVM;
+  return e.loop(0, e.index(x.lanes()), 1, {x},
+                [&](Num n, llvm::ArrayRef<Num> carried) -> Nums {
+                  mlir::Value lane =
+                      ExtractElementOp::create(e.b, x.value, n.value);
+                  mlir::Value own =
+                      isCosine
+                          ? mlir::Value(mlir::math::CosOp::create(e.b, lane))
+                          : mlir::Value(mlir::math::SinOp::create(e.b, lane));
+                  return {e.num(InsertElementOp::create(e.b, carried[0].value,
+                                                        own, n.value))};
+                })[0];
+}
+
+Num emitWideSine(Emitter &e, Num x, bool isCosine) {
+  Num isNear = (x < 0x1p45) & (x > -0x1p45); // not NaN
+  return e.choose(
+      e.any(isNear ^ 1),
+      [&]() -> Nums { return {emitSinesOneByOne(e, x, isCosine)}; },
+      [&]() -> Nums { return {emitNearSine(e, x, isCosine)}; })[0];
 }
 
 } // namespace torsor

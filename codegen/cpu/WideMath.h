@@ -17,6 +17,9 @@ WideParts emitWideParts(Emitter &e, Num x);
 Num emitWideExp(Emitter &e, Num x);
 /// log(1 + x), likewise; NaN below -1.
 Num emitWideLog1p(Emitter &e, Num x);
+/// The sine of numbers below 2^45 in magnitude, or their cosine: to 2^-52, not
+/// to the last place near 0. Others are left to libm.
+Num emitWideSine(Emitter &e, Num x, bool isCosine);
 
 } // namespace torsor
 

@@ -255,4 +255,32 @@ TEST(Functions, OfPairsAreExactToAFewUnits) {
     }
 }
 
+// Biases by age are tabulated in f64. A row sees the first key alone, at the
+// age of its own number, and no product: its bias is its LSE.
+TEST(Functions, OfAgesAreExactInTables) {
+  for (double rate : {0.37, 1e6 + 0.1, 3e11, 0x1p46 + 0.3})
+    for (const char *name : {"sin", "cos"})
+      for (const char *target : {"", "x86-64-v3"}) {
+        SCOPED_TRACE(std::string(name) + " of " + std::to_string(rate));
+        Compiled compiled = compileText(
+            std::string("scheme x { head 1 bias ") + name + "(age * " +
+                std::to_string(rate) + ") mask t == 0 and causal }",
+            TORSOR_F32, 1, target);
+        ASSERT_TRUE(compiled.kernel);
+        Random random(7);
+        int64_t count = 400;
+        Problem problem = makeCall({"", 1, 1, {{count, count}}}, 1, 1, random);
+        problem.q = HostArray::of(problem.q.shape,
+                                  std::vector<double>(size_t(count), 0.0));
+        RunResult result =
+            compiled.kernel->run(problem, {.op = TORSOR_PREFILL});
+        ASSERT_EQ(result.error, "");
+        for (int64_t age = 0; age < count; ++age) {
+          double angle = double(age) * rate;
+          double want = *name == 's' ? std::sin(angle) : std::cos(angle);
+          EXPECT_NEAR(result.lse[size_t(age)], want, 1.3e-7) << age;
+        }
+      }
+}
+
 } // namespace
