@@ -178,16 +178,15 @@ def Torsor_AttentionOp : Torsor_Op<"attention", [AttrSizedOperandSegments]> {
       (axes "H" or none, rows, V) that is added to v.
     - divide (sum: f32, row slots): f32.
     - toeplitz (age: i64, h, b, n: i64): f32, an accumulator start that depends
-      on i - j alone (by position where `by_position`) and stands in place of
-      `init`; a back end may tabulate it.
+      on i - j alone and stands in place of `init`, with `age_of_positions` only
+      while positions are the indices; a back end may tabulate it.
     - tile (i0, i1, j0, j1: i64, then low and high of each row slot and of each
       column slot): (some, all: i1), and with `branch` the least and the
       greatest branch of the box (i64). What the maps cannot say about it.
 
     `visible`: key indices outside the union of these intervals are hidden from
     all queries of the tile. `full`: those inside one of them are seen by all.
-    `by_position`: the maps and `toeplitz` hold only while positions are the
-    indices. `sink_slot`: the row slot with the sink, log2 units.
+    `by_position`: the maps hold only while positions are the indices. `sink_slot`: the row slot with the sink, log2 units.
 
     - (R1) slots have types i64, i32, f32, f64 or i1, and the pair regions
       take i32, i32 and then exactly the slots.
@@ -213,7 +212,8 @@ def Torsor_AttentionOp : Torsor_Op<"attention", [AttrSizedOperandSegments]> {
                        UnitAttr:$keys_by_head, UnitAttr:$slots_by_head,
                        OptionalAttr<I64Attr>:$value_low,
                        UnitAttr:$values_acted,
-                       OptionalAttr<ArrayAttr>:$value_blocks);
+                       OptionalAttr<ArrayAttr>:$value_blocks,
+                       UnitAttr:$age_of_positions);
   let regions = (region SizedRegion<1>:$rows, SizedRegion<1>:$columns,
                         AnyRegion:$branch, AnyRegion:$init, AnyRegion:$toeplitz,
                         AnyRegion:$path, AnyRegion:$logit, AnyRegion:$mask,

@@ -13,9 +13,11 @@ using namespace mlir;
 namespace torsor {
 namespace {
 
-/// query * i + key * j + offset.
+/// query * i + key * j + offset; `byPosition`: with positions in place of some
+/// index.
 struct LinearForm {
   int64_t query = 0, key = 0, offset = 0;
+  bool byPosition = false;
 };
 
 /// Additions and differences of indices, positions and constants, a few deep.
@@ -44,7 +46,10 @@ std::optional<LinearForm> linearForm(Value value, int depth = 0) {
     auto clock = time.getClock().getDefiningOp<ClockOp>();
     if (!clock || clock.getName() != "pos")
       return std::nullopt;
-    return ofToken(time.getToken());
+    auto form = ofToken(time.getToken());
+    if (form)
+      form->byPosition = true;
+    return form;
   }
   if (!isa<arith::AddIOp, arith::SubIOp>(op))
     return std::nullopt;
@@ -54,7 +59,8 @@ std::optional<LinearForm> linearForm(Value value, int depth = 0) {
     return std::nullopt;
   int64_t sign = isa<arith::SubIOp>(op) ? -1 : 1;
   return LinearForm{a->query + sign * b->query, a->key + sign * b->key,
-                    a->offset + sign * b->offset};
+                    a->offset + sign * b->offset,
+                    a->byPosition || b->byPosition};
 }
 
 } // namespace
@@ -63,7 +69,7 @@ std::optional<AgeForm> ageForm(Value value) {
   auto form = linearForm(value);
   if (!form || form->query == 0 || form->query != -form->key)
     return std::nullopt;
-  return AgeForm{form->query, form->offset};
+  return AgeForm{form->query, form->offset, form->byPosition};
 }
 
 bool isToeplitz(SchemePlan &plan, Value root) {
@@ -104,6 +110,7 @@ Value AgeCode::lookup(const FilledTable &table, Value last) {
 FailureOr<Value> AgeCode::leaf(Value value) {
   if (auto form = ageForm(value)) {
     Value here = age;
+    readsPositions |= form->byPosition;
     if (form->factor != 1)
       here = arith::MulIOp::create(b, loc, here, index(form->factor));
     if (form->offset)

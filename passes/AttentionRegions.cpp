@@ -34,7 +34,9 @@ LogicalResult AttentionRegions::formToeplitz() {
     return success();
   toeplitz.push_back(new Block());
   AgeCode code(plan, kernel, &toeplitz.front(), plan.init.getLoc());
-  return success(bool(code.yield(plan.init)));
+  bool isFormed = code.yield(plan.init);
+  ageOfPositions = code.readsPositions;
+  return success(isFormed);
 }
 
 LogicalResult AttentionRegions::form() {
@@ -67,6 +69,7 @@ void AttentionRegions::moveTo(AttentionOp op) {
   op.getLogit().takeBody(logit);
   op.getMask().takeBody(mask);
   op.getToeplitz().takeBody(toeplitz);
+  op.setAgeOfPositions(ageOfPositions);
   op.getPath().takeBody(path);
   op.getValueRow().takeBody(valueRow);
   op.getDivide().takeBody(divide);

@@ -39,6 +39,7 @@ private:
   mlir::Region init, logit, mask, toeplitz, path, valueRow, divide, branch;
   llvm::SmallVector<std::unique_ptr<PairCode>> pairs;
   std::unique_ptr<RowCode> row;
+  bool ageOfPositions = false;
 };
 
 } // namespace torsor

@@ -302,7 +302,8 @@ LogicalResult KernelFormer::formAttention(KernelFunction &kernel) {
       number(after, 0), unit(plan.keysByHead), unit(plan.slotsByHead),
       number(plan.valueLow, -1), unit(plan.valuesActed),
       // what acts on v, and is undone on the output
-      valueBlocks->empty() ? ArrayAttr() : *valueBlocks);
+      valueBlocks->empty() ? ArrayAttr() : *valueBlocks,
+      /*age_of_positions=*/UnitAttr());
   formScanOps(kernel, op, argument(5), *scans);
   op.getRows().takeBody(slots.rowRegion);
   op.getColumns().takeBody(slots.columnRegion);

@@ -182,6 +182,9 @@ public:
 
   bool yield(mlir::Value value);
 
+  /// Whether some age is one of positions.
+  bool readsPositions = false;
+
 protected:
   mlir::FailureOr<mlir::Value> leaf(mlir::Value value) override;
   mlir::Value read(ReadOp op, mlir::ValueRange indices) override;
@@ -194,10 +197,11 @@ private:
   mlir::Value age, head, sequence, length;
 };
 
-/// Is an integer of the scheme `factor * (i - j) + offset`, with positions or
-/// with indices?
+/// Is an integer of the scheme `factor * (i - j) + offset`, with indices or,
+/// `byPosition`, with positions?
 struct AgeForm {
   int64_t factor = 0, offset = 0;
+  bool byPosition = false;
 };
 std::optional<AgeForm> ageForm(mlir::Value value);
 

@@ -30,8 +30,10 @@ Num BiasTable::items(const Call &call, const Sequence &sequence) const {
   return present ? ceilDiv(entries(sequence), stretchEntries) : e.index(0);
 }
 
-Num BiasTable::holds(const Indices &indices) const {
-  return indices.mapsHold & indices.queries.isAbsent();
+Num BiasTable::holds(const TableReader &tables, const Indices &indices) const {
+  Num areIndices = indices.mapsHold & indices.queries.isAbsent();
+  return op.getAgeOfPositions() ? areIndices & tables.positionsAreIndices()
+                                : areIndices;
 }
 
 /// The least age that some query sees, where it is a constant.
@@ -54,7 +56,7 @@ static std::optional<int64_t> leastAge(AttentionOp op) {
 
 void BiasTable::fill(const TileContext &c, const Indices &indices,
                      Pointer table, Num stretch) const {
-  e.when(holds(indices), [&] {
+  e.when(holds(c.tables, indices), [&] {
     const Sequence &sequence = c.place.sequence;
     int64_t lanes = c.lanes();
     Num count = entries(sequence), begin = stretch * stretchEntries;
@@ -97,7 +99,7 @@ void BiasTable::place(TileContext &c, const Indices &indices,
     return;
   c.biasTable = table;
   c.biasEntries = entries(c.place.sequence);
-  c.biasHolds = holds(indices);
+  c.biasHolds = holds(c.tables, indices);
 }
 
 } // namespace torsor

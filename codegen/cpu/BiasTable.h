@@ -11,7 +11,7 @@ namespace torsor {
 /// query + key of a head's row is the start of the pair of these numbers, so
 /// that neighbouring keys lie beside each other and all queries share a row.
 /// O(queries + keys) for each head; it holds where indices run on from the
-/// first, on both sides, and positions (if `by_position`) are the indices.
+/// first, on both sides, and positions are the indices (if `age_of_positions`).
 class BiasTable {
 public:
   /// Without the region, or where the kernel is not tiled: nothing.
@@ -31,7 +31,7 @@ public:
 
 private:
   Num entries(const Sequence &sequence) const;
-  Num holds(const Indices &indices) const;
+  Num holds(const TableReader &tables, const Indices &indices) const;
 
   Emitter &e;
   mutable AttentionOp op;
