@@ -17,9 +17,10 @@ RunOptions optionsOf(const ShapeCase &shape) {
 }
 
 /// All shapes of one compiled scheme.
-void runShapes(const SchemeCase &scheme, int64_t head, int64_t value,
-               torsor_dtype dtype, const std::string &target,
-               const std::vector<ShapeCase> &shapes) {
+void runShapes(
+    const SchemeCase &scheme, int64_t head, int64_t value, torsor_dtype dtype,
+    const std::string &target, const std::vector<ShapeCase> &shapes,
+    void (*fillMore)(Problem &) = [](Problem &) {}) {
   std::string error, source = scheme.source(head);
   if (value != head)
     source.insert(source.find('{') + 1, " value " + std::to_string(value));
@@ -35,6 +36,7 @@ void runShapes(const SchemeCase &scheme, int64_t head, int64_t value,
     Random random(seed++);
     Problem problem = makeCall(shape, head, value, random);
     scheme.fill(problem, random);
+    fillMore(problem);
     EXPECT_EQ(differential(compiled, problem, optionsOf(shape),
                            scheme.magnitude(head)),
               "")
@@ -65,6 +67,30 @@ TEST_P(SchemeTest, AgreesAtAnOddWidth) {
     if (some.size() < 6 || shape.op == TORSOR_DECODE || shape.appended)
       some.push_back(shape);
   runShapes(scheme, 21, 13, dtype, "", some);
+}
+
+/// Positions with gaps, if the scheme has none of its own.
+void givePositions(Problem &problem) {
+  for (const NamedArray &array : problem.arguments)
+    if (array.name == "pos")
+      return;
+  addPerToken(problem, "pos", {}, true, [](int64_t row, int64_t token) {
+    return double(2 * token + token % 3 + row);
+  });
+}
+
+// What holds of indices alone must not be taken for what holds of positions.
+TEST_P(SchemeTest, AgreesAtGivenPositions) {
+  auto [scheme, dtype] = GetParam();
+  if (dtype != TORSOR_F32)
+    return;
+  std::vector<ShapeCase> some;
+  for (const ShapeCase &shape : shapeCases())
+    for (const char *name : {"prime", "tile_and_one", "few_ragged",
+                             "decode_batch", "ragged_batch", "cached"})
+      if (std::string(shape.name) == name)
+        some.push_back(shape);
+  runShapes(scheme, 32, 32, dtype, "", some, givePositions);
 }
 
 class RawKeyTest : public testing::TestWithParam<SchemeParam> {};
