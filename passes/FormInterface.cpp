@@ -26,6 +26,20 @@ int64_t sidesOf(Operation *declaration) {
   return sides;
 }
 
+/// Whether something fades with this clock, and grows where it runs backwards.
+bool fadesBy(const SchemePlan &plan, ClockOp clock) {
+  return llvm::any_of(plan.blocks, [&](const PlannedBlock &block) {
+    const ActionUnit *unit = block.pairs.front().unit;
+    if (isa<UnipotentOp>(unit->block) ||
+        cast<Generator>(unit->block).boundedOnFuture())
+      return false;
+    if (!unit->timeQ)
+      return clock.getName() == "pos";
+    auto time = unit->timeQ.getDefiningOp<TimeOp>();
+    return time && time.getClock() == clock.getResult();
+  });
+}
+
 FieldAttr fieldOf(SchemePlan &plan, Operation *declaration) {
   Builder b(declaration->getContext());
   int64_t stage = TORSOR_LOADED, flags = 0;
@@ -37,7 +51,7 @@ FieldAttr fieldOf(SchemePlan &plan, Operation *declaration) {
     flags = TORSOR_ARG_CLOCK;
     if (clock.getMoving())
       flags |= TORSOR_ARG_MOVING;
-    if (clock.getRising())
+    if (clock.getRising() || fadesBy(plan, clock))
       flags |= TORSOR_ARG_RISING;
     if (clock.getName() == "pos") // else it is the index
       flags |= TORSOR_ARG_OPTIONAL;

@@ -93,6 +93,31 @@ TEST_P(SchemeTest, AgreesAtGivenPositions) {
   runShapes(scheme, 32, 32, dtype, "", some, givePositions);
 }
 
+// What fades would grow. A turn does not, and its twin is run.
+TEST(Positions, ThatRunBackwardsAreRefusedWhereSomethingFades) {
+  struct {
+    const char *action, *error;
+  } cases[] = {
+      {"split(rope(4, base = 100)) * decay(4, rate = 0.1)", "runs backwards"},
+      {"jordan(decay(2, rate = 0.1), order = 2)", "runs backwards"},
+      {"split(rope(4, base = 100))", ""}};
+  for (const auto &[action, error] : cases)
+    for (torsor_op op : {TORSOR_PREFILL, TORSOR_DECODE}) {
+      Compiled compiled = compileText(std::string("scheme x { action ") +
+                                      action + " mask causal }");
+      ASSERT_TRUE(compiled.kernel);
+      Random random(1);
+      Problem problem = makeCall({"", 2, 1, {{3, 9}}}, 4, 4, random);
+      addPerToken(problem, "pos", {}, true,
+                  [](int64_t, int64_t token) { return double(20 - token); });
+      RunOptions run;
+      run.op = op;
+      std::string got = compiled.kernel->run(problem, run).error;
+      EXPECT_EQ(got.empty(), !*error) << action << ": " << got;
+      EXPECT_NE(got.find(error), std::string::npos) << got;
+    }
+}
+
 class RawKeyTest : public testing::TestWithParam<SchemeParam> {};
 INSTANTIATE_TEST_SUITE_P(
     All, RawKeyTest,
