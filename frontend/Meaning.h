@@ -99,6 +99,9 @@ struct Env {
   /// Does it see what the scheme declares? Bodies of definitions do not.
   bool seesScheme = false;
   Where where = Where::File;
+  /// In a contract: comparisons are decided by ranges in a mask, too, whose own
+  /// stay as they are written.
+  bool proves = false;
   /// Whose body this is, and the expression that asked for it.
   const void *definition = nullptr;
   llvm::StringRef definitionName;

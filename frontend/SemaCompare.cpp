@@ -143,7 +143,7 @@ Meaning Sema::compare(const CompareLink &link, Meaning a, Meaning b,
                 fmt::format("'{}' between reals depends on rounding; compare "
                             "integers, or use a bound",
                             sign.str()));
-  if (!a.isBool() && env.where != Where::Mask)
+  if (!a.isBool() && (env.proves || env.where != Where::Mask))
     if (auto decided = decide(link.op, a.scalar.range, b.scalar.range))
       return {graph.truth(*decided, whole->range), {}};
   const Node *made =

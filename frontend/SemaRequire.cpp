@@ -90,7 +90,9 @@ std::string showArgument(const Meaning &value) {
 
 bool Sema::checkRequire(const RequireClause *clause, Env &env, StringRef name,
                         SourceRange call) {
+  bool outside = std::exchange(env.proves, true);
   Meaning condition = evalBoolean(clause->condition, env);
+  env.proves = outside;
   if (condition.isPoison())
     return false;
   if (condition.isConstant() && condition.scalar.node->truth)
