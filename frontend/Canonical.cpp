@@ -240,22 +240,24 @@ std::string printUse(const Stack &stack, size_t place) {
 
 std::string torsor::printCanonical(const CheckedFile &file,
                                    llvm::ArrayRef<const Scheme *> schemes,
-                                   const Stack *stack) {
+                                   llvm::ArrayRef<const Stack *> stacks) {
   std::string text;
   for (const Scheme *scheme : schemes) {
     if (!text.empty())
       text += "\n";
     text += SchemePrinter(file, *scheme).run();
   }
-  if (!stack)
-    return text;
-  if (!text.empty())
-    text += "\n";
-  text += fmt::format("stack {} {{\n  layers {}\n", stack->name,
-                      stack->layers.size());
-  for (size_t place = 0;
-       !stack->layers.empty() && place != stack->layers.front().size(); ++place)
-    text +=
-        (place ? "       , " : "  use    ") + printUse(*stack, place) + "\n";
-  return text + "}\n";
+  for (const Stack *stack : stacks) {
+    if (!text.empty())
+      text += "\n";
+    text += fmt::format("stack {} {{\n  layers {}\n", stack->name,
+                        stack->layers.size());
+    for (size_t place = 0;
+         !stack->layers.empty() && place != stack->layers.front().size();
+         ++place)
+      text +=
+          (place ? "       , " : "  use    ") + printUse(*stack, place) + "\n";
+    text += "}\n";
+  }
+  return text;
 }

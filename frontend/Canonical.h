@@ -18,12 +18,12 @@ std::string printNode(const CheckedFile &file, const Scheme &scheme,
 std::string printAction(const CheckedFile &file, const Scheme &scheme,
                         const ActionNode *action);
 
-/// The schemes, and then the stack unless it is null, as text that reads back
-/// to the same schemes and prints again as the same text. A text beyond 16 MB
-/// ends with a comment that says so.
+/// The schemes, and then the stacks, as text that reads back to the same
+/// schemes and prints again as the same text. A text beyond 16 MB ends with a
+/// comment that says so.
 std::string printCanonical(const CheckedFile &file,
                            llvm::ArrayRef<const Scheme *> schemes,
-                           const Stack *stack);
+                           llvm::ArrayRef<const Stack *> stacks);
 
 } // namespace torsor
 

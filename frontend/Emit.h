@@ -10,14 +10,14 @@
 
 namespace torsor {
 
-/// A module with one torsor.scheme for each of `schemes` and, unless `stack` is
-/// null, a torsor.stack over those it uses (which must be among them). Loads
+/// A module with one torsor.scheme for each of `schemes` and one torsor.stack
+/// for each of `stacks`, over those it uses (which must be among them). Loads
 /// the dialects it needs. The file must have been checked without errors.
 /// Every operation has the place of the text it came from.
 mlir::OwningOpRef<mlir::ModuleOp> emit(mlir::MLIRContext &context,
                                        const CheckedFile &file,
                                        llvm::ArrayRef<const Scheme *> schemes,
-                                       const Stack *stack);
+                                       llvm::ArrayRef<const Stack *> stacks);
 
 } // namespace torsor
 

@@ -14,7 +14,7 @@ using namespace mlir;
 OwningOpRef<ModuleOp> torsor::emit(MLIRContext &context,
                                    const CheckedFile &file,
                                    llvm::ArrayRef<const torsor::Scheme *> list,
-                                   const Stack *stack) {
+                                   llvm::ArrayRef<const Stack *> stacks) {
   context.loadDialect<TorsorDialect, arith::ArithDialect, math::MathDialect>();
   OpBuilder builder(&context);
   Location whole = list.empty() ? Location(UnknownLoc::get(&context))
@@ -25,17 +25,17 @@ OwningOpRef<ModuleOp> torsor::emit(MLIRContext &context,
     OpBuilder::InsertionGuard guard(builder);
     SchemeEmitter(builder, *scheme).run();
   }
-  if (!stack)
-    return module;
-  llvm::SmallVector<Attribute> layers;
-  for (const auto &layer : stack->layers) {
-    llvm::SmallVector<Attribute> names;
-    for (const torsor::Scheme *scheme : layer)
-      names.push_back(FlatSymbolRefAttr::get(&context, scheme->name));
-    layers.push_back(builder.getArrayAttr(names));
+  for (const Stack *stack : stacks) {
+    llvm::SmallVector<Attribute> layers;
+    for (const auto &layer : stack->layers) {
+      llvm::SmallVector<Attribute> names;
+      for (const torsor::Scheme *scheme : layer)
+        names.push_back(FlatSymbolRefAttr::get(&context, scheme->name));
+      layers.push_back(builder.getArrayAttr(names));
+    }
+    StackOp::create(builder, getLocation(&context, stack->range), stack->name,
+                    builder.getArrayAttr(layers));
   }
-  StackOp::create(builder, getLocation(&context, stack->range), stack->name,
-                  builder.getArrayAttr(layers));
   return module;
 }
 

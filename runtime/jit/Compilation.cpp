@@ -138,13 +138,13 @@ void Compilation::choose() {
     names.push_back(stack.name);
     if (!name.empty() && name != stack.name)
       continue;
-    chosenStack = &stack;
+    chosenStacks.push_back(&stack);
     for (const auto &layer : stack.layers)
       for (const Scheme *scheme : layer)
         if (!llvm::is_contained(chosen, scheme))
           chosen.push_back(scheme);
   }
-  if (!chosen.empty() || chosenStack)
+  if (!chosen.empty() || !chosenStacks.empty())
     return;
   if (const Formal *open = findOpenArgument())
     return (void)diagnostics.error(
@@ -169,7 +169,7 @@ bool Compilation::getCanonical(std::string &text) {
   if (!check())
     return false;
   Stopwatch watch(seconds);
-  text = printCanonical(*file, chosen, chosenStack);
+  text = printCanonical(*file, chosen, chosenStacks);
   return true;
 }
 
@@ -190,7 +190,7 @@ mlir::ModuleOp Compilation::emitSchemes() {
                                           broken += diagnostic.str() + "; ";
                                           return mlir::success();
                                         });
-  auto module = emit(state->context, *file, chosen, chosenStack);
+  auto module = emit(state->context, *file, chosen, chosenStacks);
   // A user must never see the verifier: what is wrong here is ours.
   if (!module || failed(mlir::verify(*module))) {
     failInternal("the front end made IR that is not valid: " + broken);

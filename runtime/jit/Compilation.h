@@ -90,7 +90,6 @@ public:
   const CheckedFile &getFile() const { return *file; }
   /// After check(): the schemes chosen, and what a chosen stack uses.
   llvm::ArrayRef<const Scheme *> getChosen() const { return chosen; }
-  const Stack *getStack() const { return chosenStack; }
   const CompileOptions &getOptions() const { return options; }
   /// After formKernels(): the rewrites that passes applied and refused.
   llvm::ArrayRef<Decision> getDecisions() const { return decisions; }
@@ -109,7 +108,7 @@ private:
   llvm::DenseSet<const Diagnostic *> shown;
   std::unique_ptr<CheckedFile> file;
   std::vector<const Scheme *> chosen;
-  const Stack *chosenStack = nullptr;
+  std::vector<const Stack *> chosenStacks;
   /// Above the state, whose context reports to it.
   std::vector<Decision> decisions;
   std::unique_ptr<State> state;

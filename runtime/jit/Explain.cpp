@@ -71,7 +71,7 @@ std::vector<SchemeFacts> torsor::gatherAllFacts(const Compilation &compilation,
     for (const Scheme *chosen : compilation.getChosen())
       if (chosen->name == all.back().name)
         all.back().canonical =
-            printCanonical(compilation.getFile(), {chosen}, nullptr);
+            printCanonical(compilation.getFile(), {chosen}, {});
     for (const Decision &decision : compilation.getDecisions())
       if (llvm::StringRef(decision.where).split('.').first == all.back().name)
         all.back().rewrites.push_back(decision);

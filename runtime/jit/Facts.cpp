@@ -217,6 +217,25 @@ std::optional<double> Gatherer::multiply(const ActionUnit &unit,
   return product;
 }
 
+/// Adds the block once for each run of lanes in equal steps: in its own order,
+/// the lanes of a unit in a split lie here and there.
+static void addRuns(const BlockFacts &block, llvm::ArrayRef<int64_t> lanes,
+                    std::vector<BlockFacts> &blocks) {
+  llvm::SmallVector<int64_t> sorted(lanes);
+  llvm::sort(sorted);
+  for (size_t n = 0; n < sorted.size();) {
+    BlockFacts run = block;
+    run.first = sorted[n];
+    run.count = 1;
+    if (n + 1 < sorted.size())
+      run.step = sorted[n + 1] - sorted[n];
+    while (++n < sorted.size() &&
+           sorted[n] == run.first + run.count * run.step)
+      ++run.count;
+    blocks.push_back(std::move(run));
+  }
+}
+
 /// Joins the unit to the last block if it goes on in the same steps.
 void Gatherer::addUnit(const ActionUnit &unit,
                        std::vector<BlockFacts> &blocks) {
@@ -242,10 +261,6 @@ void Gatherer::addUnit(const ActionUnit &unit,
     block.count = 1;
     rate = turn.getFrequencies();
   } else {
-    block.first = unit.first();
-    block.count = static_cast<int64_t>(unit.lanes.size());
-    if (unit.lanes.size() > 1)
-      block.step = unit.lanes[1] - unit.lanes[0];
     if (unit.block->getNumOperands() && !llvm::isa<ZeroOp>(unit.block))
       rate = unit.block->getOperand(0);
   }
@@ -256,6 +271,8 @@ void Gatherer::addUnit(const ActionUnit &unit,
     else
       block.varies = varies.of(rate).getText();
   }
+  if (block.second < 0)
+    return addRuns(block, unit.lanes, blocks);
   if (!blocks.empty()) {
     BlockFacts &last = blocks.back();
     int64_t step = last.count == 1 ? block.first - last.first : last.step;

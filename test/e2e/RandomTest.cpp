@@ -281,7 +281,7 @@ TEST(Random, CanonicalTextBringsNoWarnings) {
       continue;
     ++checked;
     std::string text =
-        printCanonical(*file, {file->schemes.front().get()}, nullptr);
+        printCanonical(*file, {file->schemes.front().get()}, {});
     checkFile(std::make_shared<SourceFile>("x", text), {}, after);
     for (const std::string &id : idsOf(after))
       EXPECT_TRUE(idsOf(before).contains(id)) << source << after.print();

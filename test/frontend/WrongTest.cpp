@@ -51,7 +51,7 @@ TEST(WrongPrograms, CanonicalTextBringsNoWarnings) {
     std::vector<const Scheme *> schemes;
     for (const auto &scheme : file->schemes)
       schemes.push_back(scheme.get());
-    checkFile(makeSource(printCanonical(*file, schemes, nullptr)), {}, after);
+    checkFile(makeSource(printCanonical(*file, schemes, {})), {}, after);
     std::set<std::string> known = idsOf(before);
     for (const std::string &id : idsOf(after))
       EXPECT_TRUE(known.contains(id)) << snippet.name << after.print();

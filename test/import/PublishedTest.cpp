@@ -90,7 +90,7 @@ TEST_P(PublishedTest, WritesTheSameMeaning) {
       list += (list.empty() ? "" : ", ") + printReal(frequency);
     for (const auto &checked : file->schemes)
       if (checked->name == scheme.name)
-        EXPECT_NE(printCanonical(*file, {checked.get()}, nullptr)
+        EXPECT_NE(printCanonical(*file, {checked.get()}, {})
                       .find("rotation([" + list + "])"),
                   std::string::npos)
             << scheme.name;

@@ -17,9 +17,10 @@ namespace {
 struct CanonicalScheme : testing::TestWithParam<std::string> {};
 
 std::string print(const Checked &checked) {
-  const Stack *stack =
-      checked.file->stacks.empty() ? nullptr : &checked.file->stacks.front();
-  return printCanonical(*checked.file, checked.schemes(), stack);
+  std::vector<const Stack *> stacks;
+  for (const Stack &stack : checked.file->stacks)
+    stacks.push_back(&stack);
+  return printCanonical(*checked.file, checked.schemes(), stacks);
 }
 
 TEST_P(CanonicalScheme, ReadsBackToItself) {

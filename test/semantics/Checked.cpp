@@ -59,7 +59,7 @@ std::string torsor::idsOf(const std::string &clauses) {
 std::string torsor::canonicalOf(const std::string &text) {
   Checked checked = check(text);
   EXPECT_FALSE(checked.diagnostics.hasErrors()) << checked.diagnostics.print();
-  return printCanonical(*checked.file, checked.schemes(), nullptr);
+  return printCanonical(*checked.file, checked.schemes(), {});
 }
 
 std::vector<std::string> torsor::getSchemePaths() {

@@ -26,7 +26,7 @@ std::string emitText(const std::string &source,
   Checked checked = check(source, options);
   EXPECT_FALSE(checked.diagnostics.hasErrors()) << checked.diagnostics.print();
   mlir::MLIRContext context;
-  auto module = emit(context, *checked.file, checked.schemes(), nullptr);
+  auto module = emit(context, *checked.file, checked.schemes(), {});
   EXPECT_TRUE(succeeded(mlir::verify(*module)));
   return print(*module);
 }
@@ -49,9 +49,10 @@ TEST_P(EmittedScheme, EmitsValidIrThatParsesBack) {
   Checked checked = check(readFile(GetParam()), {}, GetParam(), TORSOR_SCHEMES);
   ASSERT_FALSE(checked.diagnostics.hasErrors()) << checked.diagnostics.print();
   mlir::MLIRContext context;
-  const Stack *stack =
-      checked.file->stacks.empty() ? nullptr : &checked.file->stacks.front();
-  auto module = emit(context, *checked.file, checked.schemes(), stack);
+  std::vector<const Stack *> stacks;
+  for (const Stack &stack : checked.file->stacks)
+    stacks.push_back(&stack);
+  auto module = emit(context, *checked.file, checked.schemes(), stacks);
   ASSERT_TRUE(succeeded(mlir::verify(*module)));
   auto again =
       mlir::parseSourceString<mlir::ModuleOp>(print(*module), &context);

@@ -49,7 +49,10 @@ SchemeModule parseSource(llvm::StringRef text, const SourceOptions &options,
     return result;
   }
   result.context = makeContext();
-  result.module = emit(*result.context, *checked, schemes, stack);
+  std::vector<const Stack *> stacks;
+  if (stack)
+    stacks.push_back(stack);
+  result.module = emit(*result.context, *checked, schemes, stacks);
   if (!result.module)
     result.error = "the front end emitted nothing";
   return result;
