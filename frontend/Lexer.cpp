@@ -28,6 +28,9 @@ constexpr ForeignSymbol foreignSymbols[] = {
     {"&", "and", "the connective is written 'and'"},
     {"||", "or", "the connective is written 'or'"},
     {"|", "or", "the connective is written 'or', an absolute value abs(…)"},
+    {"=>", ">=", "'at least' is written '>='"},
+    {"=<", "<=", "'at most' is written '<='"},
+    {"<>", "!=", "'not equal' is written '!='"},
     {"!", "not", "negation is written 'not'"},
     {"\xE2\x88\x92", "-", "minus is written '-'"}, // U+2212
     {"\xE2\x80\x93", "-", "minus is written '-'"}, // en dash
@@ -263,6 +266,9 @@ bool Lexer::lexSymbol() {
       add(TokenKind::Symbol, at - 2);
       return true;
     }
+  for (llvm::StringRef foreign : {"=>", "=<", "<>"})
+    if (text.substr(at).starts_with(foreign))
+      return false;
   if (!llvm::StringRef("-+*/^<>=(){}[],:").contains(text[at]))
     return false;
   ++at;

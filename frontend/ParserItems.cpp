@@ -286,8 +286,10 @@ void Parser::parseClauses(SchemeItem &item, SourceRange open) {
     if (accept("}"))
       break;
     if (atEnd() || atItemWord() || atAny({"import", "torsor"})) {
-      fail(getFoundRange(), "syntax", "the scheme's '}' is missing")
-          .note(open, "the scheme opens here");
+      // An open text takes the rest of its line, and its brace.
+      if (!diagnostics.hasErrors())
+        fail(getFoundRange(), "syntax", "the scheme's '}' is missing")
+            .note(open, "the scheme opens here");
       break;
     }
     Clause *clause = parseClause();

@@ -136,9 +136,12 @@ bool Sema::readAxes(const TensorClause *clause, std::vector<AxisInfo> &out,
     } else if (name &&
                (name->text == "B" || name->text == "L" || name->text == "T")) {
       fail(env, name->range, "axis",
-           fmt::format("'{}' is not an axis here: batch and sequence are never "
-                       "written; say 'per token' or 'per sequence'",
-                       name->text.str()));
+           fmt::format("'{}' is not an axis here: {}", name->text.str(),
+                       clause->kind == ClauseKind::Param
+                           ? "those of a param are constants, H, G and * (any "
+                             "extent)"
+                           : "batch and sequence are never written; say 'per "
+                             "token' or 'per sequence'"));
       return false;
     } else {
       std::optional<int64_t> extent = evalSize(axis.extent, env, "an axis");
@@ -208,9 +211,14 @@ bool Sema::readContracts(const TensorClause *clause, TensorInfo &tensor,
     if (tensor.condition &&
         !(*tensor.condition >= 1 && *tensor.condition <= 1000)) {
       fail(env, clause->condition->range, "basis",
-           fmt::format("a basis must have a condition number of at most 1000 "
-                       "to keep f32 results, but the bound is {}",
-                       printNumber(*tensor.condition)));
+           *tensor.condition < 1
+               ? fmt::format("a condition number is at least 1, but the bound "
+                             "is {}",
+                             printNumber(*tensor.condition))
+               : fmt::format(
+                     "a basis must have a condition number of at most 1000 "
+                     "to keep f32 results, but the bound is {}",
+                     printNumber(*tensor.condition)));
       valid = false;
     }
   }

@@ -84,9 +84,11 @@ bool Sema::isInside(Scalar index, const AxisInfo &axis, const Expr *e,
                          : ""));
   else
     fail(env, e->range, "index",
-         fmt::format("'{}' ranges over {}, but {}; use clamp(…) or declare a "
-                     "range",
-                     quote(e), printBounds(index.range), only));
+         fmt::format("'{}' ranges over {}, but {}; {}", quote(e),
+                     printBounds(index.range), only,
+                     quote(e) == "h"   ? "an axis of query heads is declared H"
+                     : quote(e) == "g" ? "an axis of key heads is declared G"
+                                       : "use clamp(…) or declare a range"));
   return false;
 }
 
@@ -304,9 +306,11 @@ Meaning Sema::indexTensor(const TensorInfo *tensor, const IndexExpr *e,
     node.token = tokenOf(indices.front());
     if (node.token == TokenId::None)
       return fail(env, e->indices.front()->range, "token",
-                  fmt::format("'{}' is per token: its first index is i (the "
-                              "query) or j (the key)",
-                              tensor->name));
+                  fmt::format("'{}' is per token: its first index is {}",
+                              tensor->name,
+                              env.where == Where::Clock
+                                  ? "the token of the sum, itself"
+                                  : "i (the query) or j (the key)"));
     if (env.where == Where::Embed && node.token == TokenId::Query)
       return fail(env, e->indices.front()->range, "ambient",
                   "'i' has no meaning in 'embed': one token is seen there, as "

@@ -30,6 +30,7 @@ Meaning Sema::unknown(StringRef name, SourceRange range, Env &env,
       pool.push_back(entry.getKey());
   for (auto names : {getAmbientNames(), getFunctionNames(), getBlockNames()})
     pool.insert(pool.end(), names.begin(), names.end());
+  llvm::erase(pool, name); // of another kind
   std::sort(pool.begin(), pool.end());
   StringRef near = getNearest(name, pool), hint = getHabitHint(name);
   for (StringRef known : pool) // 'd' for 'D'
@@ -247,6 +248,13 @@ Meaning Sema::evalAmbient(StringRef name, const NameExpr *e, Env &env) {
     if (auto value = name == "L" ? env.layers : env.layer)
       return {graph.integer(*value, at), Interval::exactly(Integer(*value))};
     readsScheme = true;
+    if (env.where == Where::Stack)
+      return fail(
+          env, at, "ambient",
+          fmt::format("'{}' is known behind 'use'; the number of layers "
+                      "is a constant, or left out and given when "
+                      "compiling (--layers)",
+                      name.str()));
     return fail(env, at, "ambient",
                 fmt::format("'{}' is known only inside a stack; pass it to the "
                             "scheme as an argument",

@@ -43,7 +43,9 @@ const Node *Sema::readScalarTerm(SchemeState &state, const TermClause *clause,
   case Where::Softcap:
     if (by & (varies::query | varies::key))
       value =
-          fail(env, e->range, "depends", "'softcap' cannot depend on the pair");
+          fail(env, e->range, "depends",
+               "'softcap' cannot depend on a token, but on heads, params and "
+               "inputs of a sequence or a call");
     else if (value.isConstant() ? value.scalar.node->asReal() <= 0
                                 : value.scalar.range.lo < 0)
       value = fail(env, e->range, "softcap",

@@ -122,10 +122,17 @@ void Sema::readValue(SchemeState &state) {
   if (!lo || !hi)
     return;
   if (*lo < 0 || *lo > *hi || *hi >= scheme.head) {
-    fail(env, clause->lanes.lo->range.to(clause->lanes.hi->range), "width",
-         fmt::format("the lanes {} .. {} are not lanes of the key, which has 0 "
-                     ".. {}",
-                     *lo, *hi, scheme.head - 1));
+    SourceRange lanes = clause->lanes.lo->range.to(clause->lanes.hi->range);
+    if (*lo > *hi)
+      fail(env, lanes, "width",
+           fmt::format("lanes run upwards: {1} .. {0}, not {0} .. {1}", *lo,
+                       *hi));
+    else
+      fail(env, lanes, "width",
+           fmt::format(
+               "the lanes {} .. {} are not lanes of the key, which has 0 "
+               ".. {}",
+               *lo, *hi, scheme.head - 1));
     return;
   }
   scheme.value = *hi - *lo + 1;

@@ -56,7 +56,7 @@ static size_t distance(std::string_view a, std::string_view b) {
 }
 
 static void reportUnknown(Reader &config, const std::string &type,
-                          ImportMessages &messages) {
+                          bool isOption, ImportMessages &messages) {
   std::string nearest;
   size_t least = 3;
   if (type.size() < 64)
@@ -69,8 +69,7 @@ static void reportUnknown(Reader &config, const std::string &type,
       "{}: this family is not known, and its layout and windows cannot be "
       "guessed{}; if it reads its keys as a known one does, say --family NAME. "
       "Known are: {}",
-      config.has("model_type") ? config.quote("model_type")
-                               : fmt::format("--family {}", type),
+      isOption ? fmt::format("--family {}", type) : config.quote("model_type"),
       nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest),
       fmt::join(listFamilies(), " ")));
 }
@@ -135,7 +134,7 @@ static void readModel(Reader &config, const Json &root,
   }
   std::string family = findFamily(type);
   if (family.empty())
-    return reportUnknown(config, type, messages);
+    return reportUnknown(config, type, !options.family.empty(), messages);
   model.type = family;
   ModelBuilder builder(config, options, model);
   for (auto read :

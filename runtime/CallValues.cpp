@@ -212,7 +212,15 @@ torsor_status Call::checkRising(int64_t a) const {
       return failMemory((s.key_length + s.query_length) *
                         int64_t(sizeof(Tick)));
     Tick key;
-    if (const Tick *query = findBackwards(keys, queries, key))
+    const Tick *query = findBackwards(keys, queries, key);
+    if (query && (std::isnan(key.time) || std::isnan(query->time)))
+      return fail(TORSOR_VALUE,
+                  "%s: sequence %lld: clock '%s' must not run backwards, but "
+                  "it is nan at the %s of index %lld",
+                  name, (long long)s.reserved, scheme.arguments[a].name,
+                  std::isnan(key.time) ? "key" : "query",
+                  (long long)(std::isnan(key.time) ? key : *query).index);
+    if (query)
       return fail(TORSOR_VALUE,
                   "%s: sequence %lld: clock '%s' runs backwards: "
                   "it is %s at the key of index %lld, but %s at "

@@ -229,8 +229,7 @@ static void addRuns(const BlockFacts &block, llvm::ArrayRef<int64_t> lanes,
     run.count = 1;
     if (n + 1 < sorted.size())
       run.step = sorted[n + 1] - sorted[n];
-    while (++n < sorted.size() &&
-           sorted[n] == run.first + run.count * run.step)
+    while (++n < sorted.size() && sorted[n] == run.first + run.count * run.step)
       ++run.count;
     blocks.push_back(std::move(run));
   }

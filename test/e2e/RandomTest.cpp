@@ -280,8 +280,7 @@ TEST(Random, CanonicalTextBringsNoWarnings) {
     if (before.hasErrors())
       continue;
     ++checked;
-    std::string text =
-        printCanonical(*file, {file->schemes.front().get()}, {});
+    std::string text = printCanonical(*file, {file->schemes.front().get()}, {});
     checkFile(std::make_shared<SourceFile>("x", text), {}, after);
     for (const std::string &id : idsOf(after))
       EXPECT_TRUE(idsOf(before).contains(id)) << source << after.print();

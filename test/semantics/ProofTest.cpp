@@ -110,6 +110,12 @@ TEST(Proof, DecidesComparisonsByIntervalsExceptInMasks) {
   EXPECT_EQ(checked.scheme("x").mask->op, NodeOp::And);
 }
 
+TEST(Proof, ContractsOfDefinitionsHoldInMasksByRanges) {
+  EXPECT_EQ(idsOf("param w: i32 in 1 .. 10\nmask last(w)"), "");
+  EXPECT_EQ(idsOf("mask last(h + 1)"), "");
+  EXPECT_EQ(idsOf("param w: i32 in 0 .. 10\nmask last(w)"), "unproved@3:11");
+}
+
 TEST(Proof, RangesOfDeclarations) {
   EXPECT_EQ(idsOf("param w: f32[4] clock pos in 0 .. 3\nbias w[t]"), "");
   EXPECT_EQ(idsOf("param w: f32[4] clock pos in 0 .. 4\nbias w[t]"),
