@@ -61,13 +61,15 @@ void SchemeRemarks::phases() {
   Location loc = find<ActionTermOp>();
   if (constant)
     applied(loc, "FrequenciesFolded",
-            "frequencies are constants: whatever rescales or shifts them is "
-            "folded into one table, in f64");
+            std::string(open.empty() ? "" : "some ") +
+                "frequencies are constants: whatever rescales or shifts them "
+                "is folded into one table, in f64");
   if (!open.empty())
     applied(loc, "FrequenciesOnce",
-            "frequencies or rates vary by " + open.getText() +
+            std::string(constant ? "other " : "") +
+                "frequencies or rates vary by " + open.getText() +
                 ": they are computed in f64 " +
-                (open.isBound() ? "when params are bound"
+                (open.isBound() ? "when an instance binds params and heads"
                                 : "once for each sequence of a call"));
   if (integers)
     applied(loc, "PhaseInTurns",

@@ -84,8 +84,10 @@ const Scheme &Runner::compileScheme() {
   auto expect = [&](const char *what, int64_t width, int64_t given) {
     if (width && width != given)
       failUser(fmt::format("the scheme '{}' has {} {} lanes wide, but the "
-                           "arrays have {}",
-                           scheme.name, what, width, given));
+                           "arrays have {}; the scheme says it by '{} {}'",
+                           scheme.name, what, width, given,
+                           what == llvm::StringRef("heads") ? "head" : "value",
+                           given));
   };
   expect("heads", scheme.head, inputs.head);
   bool hasValues = !options.files.v.empty();
@@ -158,11 +160,12 @@ void Runner::report(const char *what, const Array &found, const Array &expected,
                          against, formatShape(expected.shape),
                          formatShape(found.shape)));
   Difference difference = compareArrays(found, expected);
-  double tolerance =
-      options.tolerance > 0 ? options.tolerance : getTolerance(inputs.dtype);
-  // `lse` is the kernel's: as large as its logits.
-  double bound =
-      tolerance * getLogitFactor(lse) * std::max(1.0, difference.scale);
+  // Weights are as exact as the logits: of these the kernel's lse is as large.
+  double tolerance = options.tolerance > 0 ? options.tolerance
+                     : &found == &lse
+                         ? getTolerance(inputs.dtype)
+                         : getTolerance(inputs.dtype) * getLogitFactor(lse);
+  double bound = tolerance * std::max(1.0, difference.scale);
   bool good = difference.largest <= bound;
   failed |= !good;
   fmt::print("{:<4} against {}: {}; {} the bound {:.3g}\n", what, against,
@@ -303,8 +306,10 @@ void torsor::addRunCommand(CLI::App &app) {
   setPositive(
       *command
            ->add_option("--tolerance", options->tolerance,
-                        "Bound of the error, times the largest |o| if above 1; "
-                        "by default 1e-5 (f32), 1.6e-2 (bf16), 2e-3 (f16)")
+                        "Bound of the error, times the largest |o|, or |lse|, "
+                        "if above 1; by default 1e-5 (f32), 1.6e-2 (bf16), "
+                        "2e-3 (f16), for o times an eighth of the largest "
+                        "|lse| if that is above 1")
            ->type_name("X"));
   command
       ->add_option("--target", options->target,
