@@ -94,8 +94,14 @@ HostArray orthogonal(const std::vector<int64_t> &shape, Random &random) {
 
 void fillClock(ClockOp clock, Problem &problem, Random &random) {
   bool integers = mlir::isa<mlir::IntegerType>(clock.getType().getElement());
-  if (clock.getName() == "pos" && integers)
-    return; // the index
+  if (clock.getName() == "pos" && integers) {
+    // The index, or positions with gaps.
+    if (!clock.getHigh() && random.uniform() < 0)
+      addPerToken(problem, "pos", {}, true, [](int64_t row, int64_t token) {
+        return double(2 * token + token % 3 + row);
+      });
+    return;
+  }
   Range range = rangeOf(clock.getLow(), clock.getHigh(), integers);
   double step = integers ? 1 : 0.37;
   if (clock.getHigh())

@@ -77,8 +77,9 @@ Problem callOf(SchemeOp op, const RandomScheme &scheme, const ShapeCase &shape,
     return scheme.action.find(part) != std::string::npos;
   };
   bool valueInKey = scheme.valueFirst >= 0;
+  // Turns one after the other may cancel infinities that one turn leaves.
   if (shape.special && !has("jordan") && !has("k = 0") && !valueInKey)
-    sprinkle(problem, random, withInfinity);
+    sprinkle(problem, random, withInfinity && !has("* rotation("));
   if (valueInKey)
     problem.v = {};
   return problem;
