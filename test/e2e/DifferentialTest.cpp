@@ -147,6 +147,29 @@ TEST_P(RawKeyTest, Agrees) {
     runShapes(scheme, 96, 96, dtype, "x86-64-v3", decodes);
 }
 
+/// Positions in steps of three, with a jump that is no step.
+void giveSteps(Problem &problem) {
+  for (const NamedArray &array : problem.arguments)
+    if (array.name == "pos")
+      return;
+  addPerToken(problem, "pos", {}, true, [](int64_t row, int64_t token) {
+    return double(3 * token + (token < 210 ? 0 : 1000 + row));
+  });
+}
+
+// What is tabulated by steps must know their length, and where they break off.
+TEST_P(RawKeyTest, AgreesAtGivenPositions) {
+  auto [scheme, dtype] = GetParam();
+  if (dtype != TORSOR_F32)
+    return;
+  std::vector<ShapeCase> decodes;
+  for (const ShapeCase &shape : shapeCases())
+    if (shape.op == TORSOR_DECODE)
+      decodes.push_back(shape);
+  runShapes(scheme, 96, 96, dtype, "", decodes, giveSteps);
+  runShapes(scheme, 96, 96, dtype, "", decodes, givePositions);
+}
+
 using WidthParam = std::tuple<int64_t, torsor_dtype>;
 class WidthTest : public testing::TestWithParam<WidthParam> {};
 INSTANTIATE_TEST_SUITE_P(
