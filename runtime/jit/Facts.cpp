@@ -6,8 +6,7 @@
 #include "passes/BoundMasks.h"
 #include "passes/FormKernels.h"
 #include "passes/VariesBy.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "runtime/jit/LinearTime.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -115,52 +114,6 @@ TermFacts Gatherer::readTerm(mlir::Value value) {
   if (!term.value)
     term.varies = varies.of(value).getText();
   return term;
-}
-
-namespace {
-/// slope * (the time of a token) + offset; the clock is null where the slope
-/// is 0.
-struct LinearTime {
-  mlir::Value clock;
-  int64_t member = 0;
-  double slope = 0, offset = 0;
-
-  bool operator==(const LinearTime &) const = default;
-};
-} // namespace
-
-/// A time that is linear in a clock; a few operations deep.
-static std::optional<LinearTime> readLinear(mlir::Value value, int depth = 8) {
-  if (std::optional<double> constant = constantReal(value))
-    return LinearTime{.offset = *constant};
-  mlir::Operation *op = value ? value.getDefiningOp() : nullptr;
-  if (!op || !depth)
-    return std::nullopt;
-  if (auto time = llvm::dyn_cast<TimeOp>(op))
-    return LinearTime{time.getClock(), int64_t(time.getMember().value_or(0)), 1,
-                      0};
-  auto operand = [&](unsigned n) {
-    return readLinear(op->getOperand(n), depth - 1);
-  };
-  if (llvm::isa<mlir::arith::SIToFPOp>(op))
-    return operand(0);
-  bool isSum = llvm::isa<mlir::arith::AddIOp, mlir::arith::AddFOp>(op);
-  bool isDifference = llvm::isa<mlir::arith::SubIOp, mlir::arith::SubFOp>(op);
-  bool isProduct = llvm::isa<mlir::arith::MulIOp, mlir::arith::MulFOp>(op);
-  if (!isSum && !isDifference && !isProduct)
-    return std::nullopt;
-  auto a = operand(0), b = operand(1);
-  if (!a || !b || (a->slope != 0 && b->slope != 0))
-    return std::nullopt;
-  LinearTime result = a->slope != 0 ? *a : *b;
-  if (isProduct) {
-    double factor = a->slope != 0 ? b->offset : a->offset;
-    result.slope *= factor, result.offset *= factor;
-    return result;
-  }
-  result.slope = isSum ? a->slope + b->slope : a->slope - b->slope;
-  result.offset = isSum ? a->offset + b->offset : a->offset - b->offset;
-  return result;
 }
 
 /// Gains behind the action keep the law only if they are equal on the lanes of

@@ -4,6 +4,8 @@
 
 #include "test/e2e/Schemes.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <gtest/gtest.h>
 #include <tuple>
 
@@ -69,13 +71,27 @@ TEST_P(SchemeTest, AgreesAtAnOddWidth) {
   runShapes(scheme, 21, 13, dtype, "", some);
 }
 
-/// Positions with gaps, if the scheme has none of its own.
-void givePositions(Problem &problem) {
-  for (const NamedArray &array : problem.arguments)
-    if (array.name == "pos")
-      return;
-  addPerToken(problem, "pos", {}, true, [](int64_t row, int64_t token) {
+using PositionAt = double (*)(int64_t row, int64_t token);
+
+/// Positions, if the scheme has none of its own.
+void givePositions(Problem &problem, PositionAt position) {
+  bool has = llvm::any_of(problem.arguments, [](const NamedArray &array) {
+    return array.name == "pos";
+  });
+  if (!has)
+    addPerToken(problem, "pos", {}, true, position);
+}
+
+void giveGaps(Problem &problem) {
+  givePositions(problem, [](int64_t row, int64_t token) {
     return double(2 * token + token % 3 + row);
+  });
+}
+
+/// Steps of three, with a jump that is no step.
+void giveSteps(Problem &problem) {
+  givePositions(problem, [](int64_t row, int64_t token) {
+    return double(3 * token + (token < 210 ? 0 : 1000 + row));
   });
 }
 
@@ -90,7 +106,7 @@ TEST_P(SchemeTest, AgreesAtGivenPositions) {
                              "decode_batch", "ragged_batch", "cached"})
       if (std::string(shape.name) == name)
         some.push_back(shape);
-  runShapes(scheme, 32, 32, dtype, "", some, givePositions);
+  runShapes(scheme, 32, 32, dtype, "", some, giveGaps);
 }
 
 // What fades would grow. A turn does not, and its twin is run.
@@ -147,16 +163,6 @@ TEST_P(RawKeyTest, Agrees) {
     runShapes(scheme, 96, 96, dtype, "x86-64-v3", decodes);
 }
 
-/// Positions in steps of three, with a jump that is no step.
-void giveSteps(Problem &problem) {
-  for (const NamedArray &array : problem.arguments)
-    if (array.name == "pos")
-      return;
-  addPerToken(problem, "pos", {}, true, [](int64_t row, int64_t token) {
-    return double(3 * token + (token < 210 ? 0 : 1000 + row));
-  });
-}
-
 // What is tabulated by steps must know their length, and where they break off.
 TEST_P(RawKeyTest, AgreesAtGivenPositions) {
   auto [scheme, dtype] = GetParam();
@@ -167,7 +173,7 @@ TEST_P(RawKeyTest, AgreesAtGivenPositions) {
     if (shape.op == TORSOR_DECODE)
       decodes.push_back(shape);
   runShapes(scheme, 96, 96, dtype, "", decodes, giveSteps);
-  runShapes(scheme, 96, 96, dtype, "", decodes, givePositions);
+  runShapes(scheme, 96, 96, dtype, "", decodes, giveGaps);
 }
 
 using WidthParam = std::tuple<int64_t, torsor_dtype>;
