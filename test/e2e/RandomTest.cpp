@@ -79,7 +79,8 @@ Problem callOf(SchemeOp op, const RandomScheme &scheme, const ShapeCase &shape,
   bool valueInKey = scheme.valueFirst >= 0;
   // Turns one after the other may cancel infinities that one turn leaves.
   if (shape.special && !has("jordan") && !has("k = 0") && !valueInKey)
-    sprinkle(problem, random, withInfinity && !has("* rotation("));
+    sprinkle(problem, random,
+             withInfinity && !has("* rotation(") && !has("* rope("));
   if (valueInKey)
     problem.v = {};
   return problem;
