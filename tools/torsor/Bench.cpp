@@ -303,10 +303,11 @@ void torsor::addBenchCommand(CLI::App &app) {
                    "Times that everything is measured at least")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000));
-  command
-      ->add_option("--seconds", options->seconds, "Seconds to go on measuring")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+  setPositive(*command
+                   ->add_option("--seconds", options->seconds,
+                                "Seconds to go on measuring")
+                   ->capture_default_str(),
+              /*orZero=*/true);
   command
       ->add_option("--target", options->target,
                    "Machine level; by default that of this CPU")

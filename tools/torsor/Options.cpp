@@ -66,15 +66,16 @@ void torsor::addArithmeticOption(CLI::App &command, SourceOptions &options) {
       "cache written with it is read with it alone");
 }
 
-void torsor::setPositive(CLI::Option &option) {
-  option.check([](const std::string &text) {
+void torsor::setPositive(CLI::Option &option, bool orZero) {
+  option.check([orZero](const std::string &text) {
     double value = 0;
     const char *end = text.data() + text.size();
     auto [rest, code] = std::from_chars(text.data(), end, value);
-    bool good =
-        code == std::errc() && rest == end && value > 0 && std::isfinite(value);
+    bool good = code == std::errc() && rest == end &&
+                (value > 0 || (orZero && value == 0)) && std::isfinite(value);
     return good ? std::string()
-                : fmt::format("{} is not a number above 0", text);
+                : fmt::format("{} is not a number above 0{}", text,
+                              orZero ? ", or 0" : "");
   });
 }
 

@@ -37,8 +37,8 @@ void addSourceOptions(CLI::App &command, SourceOptions &options);
 /// Adds --f32-reference.
 void addArithmeticOption(CLI::App &command, SourceOptions &options);
 
-/// Takes finite numbers above 0 alone.
-void setPositive(CLI::Option &option);
+/// Takes finite numbers above 0 alone, and 0 where it may be.
+void setPositive(CLI::Option &option, bool orZero = false);
 
 /// Parses `8/2` or `8`: heads of queries and of keys. Throws a usage failure.
 std::pair<int64_t, int64_t> parseHeads(const std::string &text);
