@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Math ops: vectors become polynomials, the rest calls of libm.
 #include "codegen/Lower.h"
-#include "codegen/cpu/WideMath.h"
 
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -23,22 +22,6 @@ static bool isVectorF32(Operation *op) {
   return type && type.getElementType().isF32();
 }
 
-/// Functions of f64 that have code for vectors.
-static bool isWide(Operation *op) {
-  auto type = dyn_cast<VectorType>(op->getResult(0).getType());
-  return type && type.getElementType().isF64() &&
-         isa<math::ExpOp, math::Log1pOp>(op);
-}
-
-static void lowerWide(Operation *op) {
-  OpBuilder b(op);
-  Emitter e(b, op->getLoc());
-  Num x = e.num(op->getOperand(0));
-  Num result = isa<math::ExpOp>(op) ? emitWideExp(e, x) : emitWideLog1p(e, x);
-  op->getResult(0).replaceAllUsesWith(result.value);
-  op->erase();
-}
-
 /// What LLVM selects by itself, or calls libm for, as an intrinsic.
 static bool isIntrinsic(Operation *op) {
   bool isVector = isa<VectorType>(op->getResult(0).getType());
@@ -53,7 +36,7 @@ static bool isIntrinsic(Operation *op) {
 
 LogicalResult lowerMath(ModuleOp module) {
   MLIRContext *context = module.getContext();
-  SmallVector<Operation *> vectors, wide;
+  SmallVector<Operation *> vectors;
   bool any = false;
   module.walk([&](Operation *op) {
     if (!isa_and_nonnull<math::MathDialect>(op->getDialect()))
@@ -61,11 +44,7 @@ LogicalResult lowerMath(ModuleOp module) {
     any = true;
     if (isVectorF32(op) && !isIntrinsic(op))
       vectors.push_back(op);
-    if (isWide(op))
-      wide.push_back(op);
   });
-  for (Operation *op : wide)
-    lowerWide(op);
   if (!any)
     return success();
   {

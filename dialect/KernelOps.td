@@ -186,7 +186,8 @@ def Torsor_AttentionOp : Torsor_Op<"attention", [AttrSizedOperandSegments]> {
 
     `visible`: key indices outside the union of these intervals are hidden from
     all queries of the tile. `full`: those inside one of them are seen by all.
-    `by_position`: the maps hold only while positions are the indices. `sink_slot`: the row slot with the sink, log2 units.
+    `by_position`: the maps hold only while positions are the indices.
+    `sink_slot`: the row slot with the sink, log2 units.
 
     - (R1) slots have types i64, i32, f32, f64 or i1, and the pair regions
       take i32, i32 and then exactly the slots.

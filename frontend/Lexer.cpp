@@ -99,6 +99,7 @@ private:
   void lexName();
   void lexNumber();
   void lexString();
+  bool lexPair();
   bool lexSymbol();
   bool lexForeign();
   void lexStray();
@@ -257,7 +258,7 @@ void Lexer::lexString() {
   add(TokenKind::String, begin);
 }
 
-bool Lexer::lexSymbol() {
+bool Lexer::lexPair() {
   static constexpr llvm::StringLiteral pairs[] = {
       "->", "..", "<=", ">=", "==", "!="};
   for (llvm::StringRef pair : pairs)
@@ -266,9 +267,10 @@ bool Lexer::lexSymbol() {
       add(TokenKind::Symbol, at - 2);
       return true;
     }
-  for (llvm::StringRef foreign : {"=>", "=<", "<>"})
-    if (text.substr(at).starts_with(foreign))
-      return false;
+  return false;
+}
+
+bool Lexer::lexSymbol() {
   if (!llvm::StringRef("-+*/^<>=(){}[],:").contains(text[at]))
     return false;
   ++at;
@@ -361,9 +363,8 @@ TokenList Lexer::run() {
       lexNumber();
     } else if (c == '"') {
       lexString();
-    } else if (text.substr(at).starts_with("**") || !lexSymbol()) {
-      if (!lexForeign())
-        lexStray();
+    } else if (!lexPair() && !lexForeign() && !lexSymbol()) {
+      lexStray();
     }
   }
   add(TokenKind::EndOfFile, at);

@@ -264,6 +264,11 @@ LogicalResult expandChains(ActionForm &form) {
   return success();
 }
 
+bool growsBackwards(mlir::Operation *block) {
+  return !llvm::isa<UnipotentOp>(block) &&
+         !llvm::cast<Generator>(block).boundedOnFuture();
+}
+
 std::optional<double> constantReal(Value value, int64_t index) {
   Attribute attribute;
   if (!matchPattern(value, m_Constant(&attribute)))

@@ -54,6 +54,10 @@ mlir::FailureOr<ActionForm> flattenAction(mlir::Value action);
 /// on every copy, with the chain exp(t e N) beside them: the factors commute.
 mlir::LogicalResult expandChains(ActionForm &form);
 
+/// Whether a block of an action fades with the time, and so grows without bound
+/// where that runs backwards. What is linear in it grows both ways, and may.
+bool growsBackwards(mlir::Operation *block);
+
 /// The value of a constant scalar, or of element `index` of a constant vector.
 std::optional<double> constantReal(mlir::Value value, int64_t index = 0);
 

@@ -30,8 +30,7 @@ int64_t sidesOf(Operation *declaration) {
 bool fadesBy(const SchemePlan &plan, ClockOp clock) {
   return llvm::any_of(plan.blocks, [&](const PlannedBlock &block) {
     const ActionUnit *unit = block.pairs.front().unit;
-    if (isa<UnipotentOp>(unit->block) ||
-        cast<Generator>(unit->block).boundedOnFuture())
+    if (!growsBackwards(unit->block))
       return false;
     if (!unit->timeQ)
       return clock.getName() == "pos";

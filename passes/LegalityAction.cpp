@@ -128,7 +128,7 @@ void Legality::checkUnit(const ActionUnit &unit, bool isValueAction) {
   }
   // exp(delta X) must stay bounded for all delta that the mask lets through.
   // A bias may grow: it is the user's, and only warned of.
-  if (generator.boundedOnFuture() || isa<UnipotentOp>(op))
+  if (!growsBackwards(op))
     return;
   require(causal, op, "half-line",
           "'" + op->getName().stripDialect() +
@@ -161,7 +161,6 @@ bool Legality::hasDecay(Value action) const {
 
 /// The times of an action, and whether they may run backwards.
 void Legality::checkClock(const ActionUnit &unit) {
-  auto generator = cast<Generator>(unit.block);
   if (unit.timeQ) {
     Operation *place = unit.timeQ.getDefiningOp();
     require(!varies.of(unit.timeQ).has(VarySet::Key | VarySet::Path), place,
@@ -170,8 +169,7 @@ void Legality::checkClock(const ActionUnit &unit) {
     require(!varies.of(unit.timeK).has(VarySet::Query | VarySet::Path), place,
             "sides", "the key's time cannot depend on the query");
   }
-  if (generator.boundedOnFuture() || isa<UnipotentOp>(unit.block) ||
-      !unit.timeQ)
+  if (!growsBackwards(unit.block) || !unit.timeQ)
     return;
   // `pos` must not run backwards (the call checks it), a rising clock and a
   // sum of terms at least 0 do not.

@@ -270,29 +270,21 @@ Num emitPick(Emitter &e, Pointer from, Num index, int64_t count, int64_t lanes,
   }
   if (stride != 0)
     return gather(from, e.convert(index, e.i32) + rows);
-  auto gathered = [&]() -> Nums { return {gather(from, index)}; };
-  Num first = e.lane(index, 0);
-  Num spread = e.splat(first, lanes) - index;
-  Num equal = e.any(spread != 0) ^ 1;
-  return e.choose(
-      equal,
-      [&]() -> Nums {
-        return {e.splat(from.load(e.convert(first, e.i64)), lanes)};
-      },
-      [&]() -> Nums {
-        Num falls = e.any(spread != e.iota(index.element(), lanes)) ^ 1;
-        return e.choose(
-            falls,
-            [&]() -> Nums {
-              Num last = e.convert(e.lane(index, lanes - 1), e.i64);
-              Num values = from.load(last, lanes);
-              SmallVector<int32_t> back;
-              for (int32_t lane = lanes - 1; lane >= 0; --lane)
-                back.push_back(lane);
-              return {e.shuffle(values, values, back)};
-            },
-            gathered);
-      })[0];
+  auto each = [&](Num spread) {
+    Num falls = e.any(spread != e.iota(index.element(), lanes)) ^ 1;
+    return e.choose(
+        falls,
+        [&]() -> Nums {
+          Num last = e.convert(e.lane(index, lanes - 1), e.i64);
+          Num values = from.load(last, lanes);
+          SmallVector<int32_t> back;
+          for (int32_t lane = lanes - 1; lane >= 0; --lane)
+            back.push_back(lane);
+          return {e.shuffle(values, values, back)};
+        },
+        [&]() -> Nums { return {gather(from, index)}; })[0];
+  };
+  return pickOneOrEach(index, [&](Num one) { return from.load(one); }, each);
 }
 
 } // namespace torsor

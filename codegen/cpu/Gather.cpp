@@ -29,4 +29,17 @@ Num gather(Pointer from, Num indices) {
   return values;
 }
 
+Num pickOneOrEach(Num indices, llvm::function_ref<Num(Num)> one,
+                  llvm::function_ref<Num(Num)> each) {
+  Emitter &e = *indices.e;
+  int64_t lanes = indices.lanes();
+  Num first = e.lane(indices, 0);
+  Num spread = e.splat(first, lanes) - indices;
+  Num equal = e.any(spread != 0) ^ 1;
+  return e.choose(
+      equal,
+      [&]() -> Nums { return {e.splat(one(e.convert(first, e.i64)), lanes)}; },
+      [&]() -> Nums { return {each(spread)}; })[0];
+}
+
 } // namespace torsor

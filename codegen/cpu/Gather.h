@@ -11,6 +11,12 @@ namespace torsor {
 /// where there is one for sixteen lanes, else one after another.
 Num gather(Pointer from, Num indices);
 
+/// What the vector `indices` picks: `one` gives the element of its first where
+/// all are the same, `each` those of different ones, given how far before the
+/// first each index is.
+Num pickOneOrEach(Num indices, llvm::function_ref<Num(Num)> one,
+                  llvm::function_ref<Num(Num)> each);
+
 } // namespace torsor
 
 #endif // TORSOR_CODEGEN_CPU_GATHER_H

@@ -35,6 +35,7 @@ void storeSlot(Emitter &e, Pointer to, Num at, Num slot);
 /// Reads `lanes` of a slot of type `type`.
 Num loadSlot(Emitter &e, Pointer from, Num at, int64_t lanes, mlir::Type type);
 
+/// Results by operation of a region.
 using SharedResults = llvm::DenseMap<mlir::Operation *, Num>;
 
 /// What operations of a region give that is the same for all heads; `arguments`
@@ -66,6 +67,7 @@ private:
 /// `paths`: the sums that torsor.path reads.
 Num emitPair(const TileContext &c, mlir::Region &region, Num row, Num key,
              Num score = {}, llvm::ArrayRef<Num> paths = {});
+
 /// The keys key … key + lanes - 1 of a pair region.
 struct PairKeys {
   Num key;

@@ -176,15 +176,9 @@ Num TableReader::elements(Pointer data, ArrayRef<Num> indices,
 }
 
 Num TableReader::picked(Pointer data, Num index, Num step) const {
-  int64_t lanes = index.lanes();
-  Num first = e.lane(index, 0);
-  return e.choose(
-      e.any(index != e.splat(first, lanes)),
-      [&]() -> Nums { return {elements(data, {index}, {step}, 1)}; },
-      [&]() -> Nums {
-        Num at = e.convert(first, e.i64) * step;
-        return {e.splat((data + at).load(0), lanes)};
-      })[0];
+  return pickOneOrEach(
+      index, [&](Num one) { return (data + one * step).load(0); },
+      [&](Num) { return elements(data, {index}, {step}, 1); });
 }
 
 Num TableReader::run(Pointer data, Num places) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Functions of vectors of f32, shorter than the general approximations of MLIR.
+// Functions of vectors, shorter than the general approximations of MLIR.
 #include "codegen/cpu/VectorMath.h"
 
 #include "codegen/cpu/Exp.h"
@@ -120,19 +120,19 @@ static Num emitWideLog2(Emitter &e, Num x) {
   return fma(f, polynomial(e, f, log2Fit), k);
 }
 
-/// x^y lane by lane.
-static Num emitPowersOneByOne(Emitter &e, Num x, Num y) {
+Num emitLaneByLane(
+    Emitter &e, llvm::ArrayRef<Num> vectors,
+    llvm::function_ref<mlir::Value(llvm::ArrayRef<mlir::Value>)> function) {
   using namespace mlir::LLVM;
-  return e.loop(0, e.index(x.lanes()), 1, {x},
-                [&](Num n, llvm::ArrayRef<Num> carried) -> Nums {
-                  auto lane = [&](Num vector) -> mlir::Value {
-                    return ExtractElementOp::create(e.b, vector.value, n.value);
-                  };
-                  mlir::Value power =
-                      mlir::math::PowFOp::create(e.b, lane(x), lane(y));
-                  return {e.num(InsertElementOp::create(e.b, carried[0].value,
-                                                        power, n.value))};
-                })[0];
+  return e.loop(
+      0, e.index(vectors[0].lanes()), 1, {vectors[0]},
+      [&](Num n, llvm::ArrayRef<Num> carried) -> Nums {
+        llvm::SmallVector<mlir::Value, 2> lanes;
+        for (Num vector : vectors)
+          lanes.push_back(ExtractElementOp::create(e.b, vector.value, n.value));
+        return {e.num(InsertElementOp::create(e.b, carried[0].value,
+                                              function(lanes), n.value))};
+      })[0];
 }
 
 /// x^y = 2^(y log2(x)), whose exponent is computed in f64: near 2^128 it needs
@@ -145,7 +145,13 @@ static Num emitPower(Emitter &e, const Target &target, Num x, Num y) {
       (isZero | (x > 0.0)) & (x < infinity) & (y < infinity) & (y > -infinity);
   return e.choose(
       e.any(isPlain ^ 1),
-      [&]() -> Nums { return {emitPowersOneByOne(e, x, y)}; },
+      [&]() -> Nums {
+        return {
+            emitLaneByLane(e, {x, y}, [&](llvm::ArrayRef<mlir::Value> lanes) {
+              return mlir::math::PowFOp::create(e.b, lanes[0], lanes[1])
+                  .getResult();
+            })};
+      },
       [&]() -> Nums {
         Num exponent =
             emitWideLog2(e, e.convert(x, e.f64)) * e.convert(y, e.f64);
@@ -165,14 +171,23 @@ static bool isFading(mlir::Value value) {
   return minus && minus.getOperand().getDefiningOp<mlir::math::AbsFOp>();
 }
 
+/// What `op` makes of a vector of f64.
+static Num emitWideMath(Emitter &e, mlir::Operation &op, Num x) {
+  if (llvm::isa<mlir::math::SinOp, mlir::math::CosOp>(op))
+    return emitWideSine(e, x, llvm::isa<mlir::math::CosOp>(op));
+  if (llvm::isa<mlir::math::ExpOp>(op))
+    return emitWideExp(e, x);
+  if (llvm::isa<mlir::math::Log1pOp>(op))
+    return emitWideLog1p(e, x);
+  return {};
+}
+
 Num emitVectorMath(Emitter &e, const Target &target, mlir::Operation &op,
                    llvm::ArrayRef<Num> operands) {
   if (operands.empty())
     return {};
-  bool isCosine = llvm::isa<mlir::math::CosOp>(op);
-  bool isSine = isCosine || llvm::isa<mlir::math::SinOp>(op);
-  if (isSine && operands[0].isVector() && operands[0].element().isF64())
-    return emitWideSine(e, operands[0], isCosine);
+  if (operands[0].isVector() && operands[0].element().isF64())
+    return emitWideMath(e, op, operands[0]);
   if (!operands[0].element().isF32())
     return {};
   if (llvm::isa<mlir::math::PowFOp>(op)) {
@@ -184,8 +199,8 @@ Num emitVectorMath(Emitter &e, const Target &target, mlir::Operation &op,
   }
   if (!operands[0].isVector())
     return {};
-  if (isSine)
-    return emitSine(e, operands[0], isCosine);
+  if (llvm::isa<mlir::math::SinOp, mlir::math::CosOp>(op))
+    return emitSine(e, operands[0], llvm::isa<mlir::math::CosOp>(op));
   if (llvm::isa<mlir::math::ExpOp>(op))
     return emitExp(e, target, operands[0]);
   if (llvm::isa<mlir::math::Log1pOp>(op))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Functions of vectors of f32, shorter than the general approximations of MLIR.
+// Functions of vectors, shorter than the general approximations of MLIR.
 #ifndef TORSOR_CODEGEN_CPU_VECTORMATH_H
 #define TORSOR_CODEGEN_CPU_VECTORMATH_H
 
@@ -9,9 +9,15 @@
 namespace torsor {
 
 /// What the operation `op` makes of vectors of f32, to about one unit in the
-/// last place; null for operations that are lowered elsewhere.
+/// last place, or of f64 (WideMath.h); null for operations that are lowered
+/// elsewhere.
 Num emitVectorMath(Emitter &e, const Target &target, mlir::Operation &op,
                    llvm::ArrayRef<Num> operands);
+
+/// A function of vectors of equal length, computed one lane after the other.
+Num emitLaneByLane(
+    Emitter &e, llvm::ArrayRef<Num> vectors,
+    llvm::function_ref<mlir::Value(llvm::ArrayRef<mlir::Value>)> function);
 
 } // namespace torsor
 

@@ -2,7 +2,8 @@
 // Functions of vectors of f64.
 #include "codegen/cpu/WideMath.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "codegen/cpu/VectorMath.h"
+
 #include "mlir/Dialect/Math/IR/Math.h"
 
 #include <cmath>
@@ -90,26 +91,18 @@ static Num emitNearSine(Emitter &e, Num x, bool isCosine) {
   return e.bitcast(e.bitcast(sine, e.i64) ^ sign, e.f64);
 }
 
-static Num emitSinesOneByOne(Emitter &e, Num x, bool isCosine) {
-  using namespace mlir::LLVM;
-  return e.loop(0, e.index(x.lanes()), 1, {x},
-                [&](Num n, llvm::ArrayRef<Num> carried) -> Nums {
-                  mlir::Value lane =
-                      ExtractElementOp::create(e.b, x.value, n.value);
-                  mlir::Value own =
-                      isCosine
-                          ? mlir::Value(mlir::math::CosOp::create(e.b, lane))
-                          : mlir::Value(mlir::math::SinOp::create(e.b, lane));
-                  return {e.num(InsertElementOp::create(e.b, carried[0].value,
-                                                        own, n.value))};
-                })[0];
-}
-
 Num emitWideSine(Emitter &e, Num x, bool isCosine) {
   Num isNear = (x < 0x1p45) & (x > -0x1p45); // not NaN
   return e.choose(
       e.any(isNear ^ 1),
-      [&]() -> Nums { return {emitSinesOneByOne(e, x, isCosine)}; },
+      [&]() -> Nums {
+        return {emitLaneByLane(
+            e, {x}, [&](llvm::ArrayRef<mlir::Value> lanes) -> mlir::Value {
+              if (isCosine)
+                return mlir::math::CosOp::create(e.b, lanes[0]);
+              return mlir::math::SinOp::create(e.b, lanes[0]);
+            })};
+      },
       [&]() -> Nums { return {emitNearSine(e, x, isCosine)}; })[0];
 }
 

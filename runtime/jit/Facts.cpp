@@ -212,9 +212,8 @@ void Gatherer::addUnit(const ActionUnit &unit,
     block.second = unit.second();
     block.count = 1;
     rate = turn.getFrequencies();
-  } else {
-    if (unit.block->getNumOperands() && !llvm::isa<ZeroOp>(unit.block))
-      rate = unit.block->getOperand(0);
+  } else if (unit.block->getNumOperands() && !llvm::isa<ZeroOp>(unit.block)) {
+    rate = unit.block->getOperand(0);
   }
   if (rate &&
       llvm::isa<mlir::Float64Type, mlir::RankedTensorType>(rate.getType())) {

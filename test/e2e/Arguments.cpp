@@ -97,9 +97,7 @@ void fillClock(ClockOp clock, Problem &problem, Random &random) {
   if (clock.getName() == "pos" && integers) {
     // The index, or positions with gaps.
     if (!clock.getHigh() && random.uniform() < 0)
-      addPerToken(problem, "pos", {}, true, [](int64_t row, int64_t token) {
-        return double(2 * token + token % 3 + row);
-      });
+      addPositionsWithGaps(problem);
     return;
   }
   Range range = rangeOf(clock.getLow(), clock.getHigh(), integers);

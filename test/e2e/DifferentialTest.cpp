@@ -48,6 +48,23 @@ void runShapes(
   }
 }
 
+std::vector<ShapeCase> shapesNamed(const std::vector<std::string> &names) {
+  std::vector<ShapeCase> some;
+  llvm::copy_if(shapeCases(), std::back_inserter(some),
+                [&](const ShapeCase &shape) {
+                  return llvm::is_contained(names, shape.name);
+                });
+  return some;
+}
+
+std::vector<ShapeCase> decodeShapes() {
+  std::vector<ShapeCase> some;
+  llvm::copy_if(
+      shapeCases(), std::back_inserter(some),
+      [](const ShapeCase &shape) { return shape.op == TORSOR_DECODE; });
+  return some;
+}
+
 using SchemeParam = std::tuple<SchemeCase, torsor_dtype>;
 class SchemeTest : public testing::TestWithParam<SchemeParam> {};
 INSTANTIATE_TEST_SUITE_P(
@@ -69,44 +86,6 @@ TEST_P(SchemeTest, AgreesAtAnOddWidth) {
     if (some.size() < 6 || shape.op == TORSOR_DECODE || shape.appended)
       some.push_back(shape);
   runShapes(scheme, 21, 13, dtype, "", some);
-}
-
-using PositionAt = double (*)(int64_t row, int64_t token);
-
-/// Positions, if the scheme has none of its own.
-void givePositions(Problem &problem, PositionAt position) {
-  bool has = llvm::any_of(problem.arguments, [](const NamedArray &array) {
-    return array.name == "pos";
-  });
-  if (!has)
-    addPerToken(problem, "pos", {}, true, position);
-}
-
-void giveGaps(Problem &problem) {
-  givePositions(problem, [](int64_t row, int64_t token) {
-    return double(2 * token + token % 3 + row);
-  });
-}
-
-/// Steps of three, with a jump that is no step.
-void giveSteps(Problem &problem) {
-  givePositions(problem, [](int64_t row, int64_t token) {
-    return double(3 * token + (token < 210 ? 0 : 1000 + row));
-  });
-}
-
-// What holds of indices alone must not be taken for what holds of positions.
-TEST_P(SchemeTest, AgreesAtGivenPositions) {
-  auto [scheme, dtype] = GetParam();
-  if (dtype != TORSOR_F32)
-    return;
-  std::vector<ShapeCase> some;
-  for (const ShapeCase &shape : shapeCases())
-    for (const char *name : {"prime", "tile_and_one", "few_ragged",
-                             "decode_batch", "ragged_batch", "cached"})
-      if (std::string(shape.name) == name)
-        some.push_back(shape);
-  runShapes(scheme, 32, 32, dtype, "", some, giveGaps);
 }
 
 // What fades would grow. A turn does not, and its twin is run.
@@ -145,10 +124,7 @@ INSTANTIATE_TEST_SUITE_P(
 // widths that vectors fill, or do not, on both levels.
 TEST_P(RawKeyTest, Agrees) {
   auto [scheme, dtype] = GetParam();
-  std::vector<ShapeCase> decodes;
-  for (const ShapeCase &shape : shapeCases())
-    if (shape.op == TORSOR_DECODE)
-      decodes.push_back(shape);
+  std::vector<ShapeCase> decodes = decodeShapes();
   decodes.push_back({"decode_long",
                      8,
                      2,
@@ -163,17 +139,50 @@ TEST_P(RawKeyTest, Agrees) {
     runShapes(scheme, 96, 96, dtype, "x86-64-v3", decodes);
 }
 
+/// Whether a call has positions already.
+bool hasPositions(const Problem &problem) {
+  return llvm::any_of(problem.arguments, [](const NamedArray &array) {
+    return array.name == "pos";
+  });
+}
+
+void giveGaps(Problem &problem) {
+  if (!hasPositions(problem))
+    addPositionsWithGaps(problem);
+}
+
+/// Steps of three, with a jump that is no step.
+void giveSteps(Problem &problem) {
+  if (!hasPositions(problem))
+    addPerToken(problem, "pos", {}, true, [](int64_t row, int64_t token) {
+      return double(3 * token + (token < 210 ? 0 : 1000 + row));
+    });
+}
+
+std::string nameOfScheme(const testing::TestParamInfo<SchemeCase> &info) {
+  return info.param.name;
+}
+
+class AtPositions : public testing::TestWithParam<SchemeCase> {};
+INSTANTIATE_TEST_SUITE_P(All, AtPositions, testing::ValuesIn(schemeCases()),
+                         nameOfScheme);
+
+// What holds of indices alone must not be taken for what holds of positions.
+TEST_P(AtPositions, Agrees) {
+  runShapes(GetParam(), 32, 32, TORSOR_F32, "",
+            shapesNamed({"prime", "tile_and_one", "few_ragged", "decode_batch",
+                         "ragged_batch", "cached"}),
+            giveGaps);
+}
+
+class InSteps : public testing::TestWithParam<SchemeCase> {};
+INSTANTIATE_TEST_SUITE_P(All, InSteps, testing::ValuesIn(rawKeyCases()),
+                         nameOfScheme);
+
 // What is tabulated by steps must know their length, and where they break off.
-TEST_P(RawKeyTest, AgreesAtGivenPositions) {
-  auto [scheme, dtype] = GetParam();
-  if (dtype != TORSOR_F32)
-    return;
-  std::vector<ShapeCase> decodes;
-  for (const ShapeCase &shape : shapeCases())
-    if (shape.op == TORSOR_DECODE)
-      decodes.push_back(shape);
-  runShapes(scheme, 96, 96, dtype, "", decodes, giveSteps);
-  runShapes(scheme, 96, 96, dtype, "", decodes, giveGaps);
+TEST_P(InSteps, Agrees) {
+  runShapes(GetParam(), 96, 96, TORSOR_F32, "", decodeShapes(), giveSteps);
+  runShapes(GetParam(), 96, 96, TORSOR_F32, "", decodeShapes(), giveGaps);
 }
 
 using WidthParam = std::tuple<int64_t, torsor_dtype>;
@@ -191,13 +200,8 @@ INSTANTIATE_TEST_SUITE_P(
 // Widths 1 to 1024, the value's a different one.
 TEST_P(WidthTest, RotationAgrees) {
   auto [width, dtype] = GetParam();
-  std::vector<ShapeCase> some;
-  for (const ShapeCase &shape : shapeCases())
-    if (std::string(shape.name) == "prime" ||
-        std::string(shape.name) == "odd" ||
-        std::string(shape.name) == "decode_batch" ||
-        std::string(shape.name) == "cached")
-      some.push_back(shape);
+  std::vector<ShapeCase> some =
+      shapesNamed({"prime", "odd", "decode_batch", "cached"});
   for (const SchemeCase &scheme : schemeCases())
     if (std::string(scheme.name) == "rope_split")
       runShapes(scheme, width, std::min<int64_t>(1024, width / 2 + 1), dtype,

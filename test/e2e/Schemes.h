@@ -62,6 +62,8 @@ Problem makeCall(const ShapeCase &shape, int64_t head, int64_t value,
 void addPerToken(Problem &problem, const char *name,
                  std::vector<int64_t> extents, bool integers,
                  const std::function<double(int64_t row, int64_t token)> &draw);
+/// Gives the clock pos positions with gaps.
+void addPositionsWithGaps(Problem &problem);
 /// Adds a param of reals drawn from [low, high).
 void addParam(Problem &problem, const char *name, std::vector<int64_t> shape,
               double low, double high, Random &random);

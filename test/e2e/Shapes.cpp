@@ -203,4 +203,10 @@ void addPerToken(
   problem.arguments.push_back(std::move(array));
 }
 
+void addPositionsWithGaps(Problem &problem) {
+  addPerToken(problem, "pos", {}, true, [](int64_t row, int64_t token) {
+    return double(2 * token + token % 3 + row);
+  });
+}
+
 } // namespace torsor::test

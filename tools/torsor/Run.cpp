@@ -50,7 +50,7 @@ private:
   void runKernel();
   Array reference(Array &referenceLse);
   void report(const char *what, const Array &found, const Array &expected,
-              const char *against);
+              const char *against, double factor);
 };
 
 } // namespace
@@ -81,15 +81,14 @@ const Scheme &Runner::compileScheme() {
                          fmt::join(names, ", ")));
   }
   const Scheme &scheme = *chosen.front();
-  auto expect = [&](const char *what, int64_t width, int64_t given) {
+  auto expect = [&](const char *what, const char *clause, int64_t width,
+                    int64_t given) {
     if (width && width != given)
       failUser(fmt::format("the scheme '{}' has {} {} lanes wide, but the "
                            "arrays have {}; the scheme says it by '{} {}'",
-                           scheme.name, what, width, given,
-                           what == llvm::StringRef("heads") ? "head" : "value",
-                           given));
+                           scheme.name, what, width, given, clause, given));
   };
-  expect("heads", scheme.head, inputs.head);
+  expect("heads", "head", scheme.head, inputs.head);
   bool hasValues = !options.files.v.empty();
   if (scheme.valueLanes && hasValues)
     failUser(fmt::format("the values of the scheme '{}' are lanes {} to {} of "
@@ -102,7 +101,7 @@ const Scheme &Runner::compileScheme() {
                          scheme.name));
   if (scheme.valueLanes)
     inputs.value = scheme.value;
-  expect("values", scheme.value, inputs.value);
+  expect("values", "value", scheme.value, inputs.value);
   return scheme;
 }
 
@@ -152,19 +151,18 @@ Array Runner::reference(Array &referenceLse) {
   return result;
 }
 
-/// Prints how far `found` is off, and remembers if it is too far.
+/// Prints how far `found` is off, and remembers if it is too far. `factor`:
+/// of the tolerance that no option gives.
 void Runner::report(const char *what, const Array &found, const Array &expected,
-                    const char *against) {
+                    const char *against, double factor) {
   if (found.shape != expected.shape)
     failUser(fmt::format("{}: {} has the shape {}, but {} was computed", what,
                          against, formatShape(expected.shape),
                          formatShape(found.shape)));
   Difference difference = compareArrays(found, expected);
-  // Weights are as exact as the logits: of these the kernel's lse is as large.
-  double tolerance = options.tolerance > 0 ? options.tolerance
-                     : &found == &lse
-                         ? getTolerance(inputs.dtype)
-                         : getTolerance(inputs.dtype) * getLogitFactor(lse);
+  double tolerance = options.tolerance > 0
+                         ? options.tolerance
+                         : getTolerance(inputs.dtype) * factor;
   double bound = tolerance * std::max(1.0, difference.scale);
   bool good = difference.largest <= bound;
   failed |= !good;
@@ -201,24 +199,26 @@ void Runner::run() {
     failUser("--lse: this readout has no LSE");
   write(options.lse, lse);
 
+  // Weights are as exact as the logits: of these the kernel's lse is as large.
+  double factor = getLogitFactor(lse);
   if (options.compare) {
     Array exactLse, exact = reference(exactLse);
-    report("o", o, exact, "the reference");
+    report("o", o, exact, "the reference", factor);
     if (!exactLse.shape.empty())
-      report("lse", lse, exactLse, "the reference");
+      report("lse", lse, exactLse, "the reference", 1);
   }
   auto expect = [&](const char *what, const std::string &path,
-                    const Array &found) {
+                    const Array &found, double factor) {
     if (path.empty())
       return;
     Array expected;
     std::string error;
     if (!readNpy(path, expected, error, options.files.unsignedIsBf16))
       failUser("cannot read " + error);
-    report(what, found, expected, ("'" + path + "'").c_str());
+    report(what, found, expected, ("'" + path + "'").c_str(), factor);
   };
-  expect("o", options.expect, o);
-  expect("lse", options.expectLse, lse);
+  expect("o", options.expect, o, factor);
+  expect("lse", options.expectLse, lse, 1);
   if (failed)
     failUser("the result differs by more than rounding can explain");
 }
