@@ -39,39 +39,14 @@ static std::string findFamily(const std::string &type) {
   return "";
 }
 
-static size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t n = 0; n < row.size(); ++n)
-    row[n] = n;
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t corner = row[0]++;
-    for (size_t j = 0; j < b.size(); ++j) {
-      size_t next =
-          std::min({row[j] + 1, row[j + 1] + 1, corner + (a[i] != b[j])});
-      corner = row[j + 1];
-      row[j + 1] = next;
-    }
-  }
-  return row.back();
-}
-
 static void reportUnknown(Reader &config, const std::string &type,
                           bool isOption, ImportMessages &messages) {
-  std::string nearest;
-  size_t least = 3;
-  if (type.size() < 64)
-    for (const std::string &name : listFamilies())
-      if (size_t d = distance(type, name); d < least) {
-        least = d;
-        nearest = name;
-      }
   messages.error(fmt::format(
       "{}: this family is not known, and its layout and windows cannot be "
       "guessed{}; if it reads its keys as a known one does, say --family NAME. "
       "Known are: {}",
       isOption ? fmt::format("--family {}", type) : config.quote("model_type"),
-      nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest),
-      fmt::join(listFamilies(), " ")));
+      suggestName(type, listFamilies()), fmt::join(listFamilies(), " ")));
 }
 
 /// Key heads share query heads evenly, in layers of either kind.
@@ -153,6 +128,7 @@ static void readModel(Reader &config, const Json &root,
   if (config.wasRead("rope_parameters"))
     builder.rope.finish(options.ignore);
   checkUnread(config, options, model);
+  checkIgnored(config, root, options, model);
 }
 
 ImportResult torsor::importConfig(std::string_view json,

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "import/Text.h"
+
 using namespace torsor;
 
 void ImportMessages::add(ImportMessage::Level level, std::string text) {
@@ -59,6 +61,14 @@ std::string Reader::quote(std::string_view name) const {
   auto at = object.find(std::string(name));
   return fmt::format("'{}' = {}", getPath(name),
                      at == object.end() ? "null" : quoteJson(*at));
+}
+
+std::string Reader::suggest(std::string_view name) const {
+  std::vector<std::string> absent;
+  for (const std::string &key : read)
+    if (!mentions(key))
+      absent.push_back(key);
+  return suggestName(name, absent);
 }
 
 std::string_view Reader::choose(KeyNames names) {

@@ -72,6 +72,9 @@ public:
   /// Reals above 0.
   std::optional<std::vector<double>> readReals(KeyNames names);
 
+  /// " (did you mean 'NAME'?)" of the keys that were asked for and are not
+  /// there; "" where none is near.
+  std::string suggest(std::string_view name) const;
   /// "'rope_scaling.factor' = 8".
   std::string quote(std::string_view name) const;
   std::string getPath(std::string_view name) const;

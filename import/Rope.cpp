@@ -312,15 +312,16 @@ void RopeReader::finish(const std::vector<std::string> &ignore) {
           (rule && readsKey(*rule, key)) ||
           std::find(ignore.begin(), ignore.end(), key) != ignore.end())
         continue;
+      std::string near = rule ? suggestName(key, listKeys(*rule)) : "";
       if (!isRopeKey(key) && looksLikeRopeKey(key))
         block.getMessages().error(fmt::format(
-            "{}: no rule reads this key, and it looks as if it mattered; "
+            "{}: no rule reads this key{}, and it looks as if it mattered; "
             "remove it, or name it with --ignore",
-            block.quote(key)));
+            block.quote(key), near));
       else
         block.getMessages().warning(
-            fmt::format("{} is not read by the rule '{}': it changes nothing",
-                        block.quote(key), rule ? rule->name : "default"));
+            fmt::format("{} is not read by the rule '{}'{}: it changes nothing",
+                        block.quote(key), rule ? rule->name : "default", near));
     }
   }
 }

@@ -61,11 +61,16 @@ std::string torsor::listRopeRules() {
   return text;
 }
 
+std::vector<std::string> torsor::listKeys(const RopeRuleInfo &rule) {
+  std::vector<std::string> keys(common.begin(), common.end());
+  keys.insert(keys.end(), rule.required.begin(), rule.required.end());
+  keys.insert(keys.end(), rule.optional.begin(), rule.optional.end());
+  return keys;
+}
+
 bool torsor::readsKey(const RopeRuleInfo &rule, std::string_view name) {
-  auto has = [name](const auto &list) {
-    return std::find(list.begin(), list.end(), name) != list.end();
-  };
-  return has(common) || has(rule.required) || has(rule.optional);
+  const std::vector<std::string> keys = listKeys(rule);
+  return std::find(keys.begin(), keys.end(), name) != keys.end();
 }
 
 bool torsor::isRopeKey(std::string_view name) {

@@ -27,6 +27,8 @@ std::string listRopeRules();
 bool isRopeKey(std::string_view name);
 /// Does the rule?
 bool readsKey(const RopeRuleInfo &rule, std::string_view name);
+/// The keys that the rule reads.
+std::vector<std::string> listKeys(const RopeRuleInfo &rule);
 /// The numbers of an unknown key of this name would change the result.
 bool looksLikeRopeKey(std::string_view name);
 

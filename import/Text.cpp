@@ -88,3 +88,33 @@ std::string torsor::makeName(const std::string &text) {
     name += "_model";
   return name;
 }
+
+/// Letters to put in, leave out or change to make one of the other.
+static size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t n = 0; n < row.size(); ++n)
+    row[n] = n;
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t corner = row[0]++;
+    for (size_t j = 0; j < b.size(); ++j) {
+      size_t next =
+          std::min({row[j] + 1, row[j + 1] + 1, corner + (a[i] != b[j])});
+      corner = row[j + 1];
+      row[j + 1] = next;
+    }
+  }
+  return row.back();
+}
+
+std::string torsor::suggestName(std::string_view text,
+                                const std::vector<std::string> &names) {
+  const std::string *nearest = nullptr;
+  size_t least = 3;
+  if (text.size() < 64)
+    for (const std::string &name : names)
+      if (size_t d = distance(text, name); d < least) {
+        least = d;
+        nearest = &name;
+      }
+  return nearest ? fmt::format(" (did you mean '{}'?)", *nearest) : "";
+}

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace torsor {
@@ -20,6 +21,11 @@ std::string writeInts(const std::vector<int64_t> &values);
 /// A name of the language made of any text; never a word of the language or of
 /// the standard library.
 std::string makeName(const std::string &text);
+
+/// " (did you mean 'NAME'?)" of the name that differs from `text` by the fewest
+/// letters, if by two at most; "" without one.
+std::string suggestName(std::string_view text,
+                        const std::vector<std::string> &names);
 
 } // namespace torsor
 

@@ -95,8 +95,8 @@ static void reportUnread(const Reader &reader, const std::string &key,
                          const ImportedModel &model) {
   reader.getMessages().error(fmt::format(
       "{}: this key speaks of positions, but the family '{}' does not read "
-      "it; remove it, or pass over it with --ignore {}",
-      reader.quote(key), model.type, key));
+      "it{}; remove it, or pass over it with --ignore {}",
+      reader.quote(key), model.type, reader.suggest(key), key));
 }
 
 /// The positional keys inside a block that no one reads.
@@ -163,4 +163,27 @@ void torsor::checkOuter(const std::vector<OuterBlock> &outer,
                         reader.quote(key), text.quote(key)));
     }
   }
+}
+
+static bool hasKey(const Json &value, const std::string &key) {
+  if (!value.is_structured())
+    return false;
+  if (value.is_object() && value.contains(key))
+    return true;
+  return std::any_of(value.begin(), value.end(),
+                     [&](const Json &part) { return hasKey(part, key); });
+}
+
+void torsor::checkIgnored(const Reader &config, const Json &root,
+                          const ImportOptions &options,
+                          const ImportedModel &model) {
+  for (const std::string &key : options.ignore)
+    if (!hasKey(root, key))
+      config.getMessages().warning(fmt::format(
+          "--ignore {} passes over nothing: the config has no such key", key));
+    else if (config.has(key) && config.wasRead(key))
+      config.getMessages().warning(fmt::format(
+          "--ignore {}: the family '{}' reads {}, so that it is not passed "
+          "over; take it out of the config if it must not count",
+          key, model.type, config.quote(key)));
 }

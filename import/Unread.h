@@ -17,6 +17,10 @@ struct OuterBlock {
 /// speaks of positions; else the model lists it as passed over.
 void checkUnread(const Reader &config, const ImportOptions &options,
                  ImportedModel &model);
+/// Warns of keys to ignore that the config does not have, or that the family
+/// reads all the same.
+void checkIgnored(const Reader &config, const Json &root,
+                  const ImportOptions &options, const ImportedModel &model);
 /// Positional keys that stand beside the text model in place of in it: an
 /// error if they contradict it.
 void checkOuter(const std::vector<OuterBlock> &outer, const Reader &text,

@@ -8,6 +8,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <fmt/format.h>
 #include <tuple>
 
 using namespace torsor;
@@ -59,4 +60,37 @@ void torsor::dropOtherWarnings(const CheckedFile &file, llvm::StringRef name,
              at < std::tie(item.endLine, item.endColumn);
     });
   });
+}
+
+/// Warns if a number was given and all of `items`, of which there are some,
+/// have others.
+template <typename T>
+static void warnUnused(int64_t given, llvm::StringRef what,
+                       llvm::ArrayRef<const T *> items,
+                       llvm::function_ref<int64_t(const T &)> own,
+                       DiagnosticList &diagnostics) {
+  if (given <= 0 || items.empty() ||
+      llvm::any_of(items, [&](const T *item) { return own(*item) == given; }))
+    return;
+  const T &first = *items.front();
+  diagnostics.warning(
+      first.range, "unused",
+      fmt::format("the {} that was given, {}, is not used: '{}' says {} itself",
+                  what.str(), given, first.name, own(first)));
+}
+
+void torsor::warnUnusedWidths(const CheckOptions &options,
+                              llvm::ArrayRef<const Scheme *> schemes,
+                              llvm::ArrayRef<const Stack *> stacks,
+                              DiagnosticList &diagnostics) {
+  warnUnused<Scheme>(
+      options.head, "head width", schemes,
+      [](const Scheme &scheme) { return scheme.head; }, diagnostics);
+  warnUnused<Scheme>(
+      options.value, "value width", schemes,
+      [](const Scheme &scheme) { return scheme.value; }, diagnostics);
+  warnUnused<Stack>(
+      options.layers, "number of layers", stacks,
+      [](const Stack &stack) { return int64_t(stack.layers.size()); },
+      diagnostics);
 }

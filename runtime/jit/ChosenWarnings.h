@@ -12,6 +12,13 @@ namespace torsor {
 void dropOtherWarnings(const CheckedFile &file, llvm::StringRef name,
                        DiagnosticList &diagnostics);
 
+/// Warns of widths and numbers of layers that were given for what leaves them
+/// open, where all that was chosen says other ones itself.
+void warnUnusedWidths(const CheckOptions &options,
+                      llvm::ArrayRef<const Scheme *> schemes,
+                      llvm::ArrayRef<const Stack *> stacks,
+                      DiagnosticList &diagnostics);
+
 } // namespace torsor
 
 #endif // TORSOR_RUNTIME_JIT_CHOSENWARNINGS_H

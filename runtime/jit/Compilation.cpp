@@ -145,7 +145,7 @@ void Compilation::choose() {
           chosen.push_back(scheme);
   }
   if (!chosen.empty() || !chosenStacks.empty())
-    return;
+    return warnUnusedWidths(options.check, chosen, chosenStacks, diagnostics);
   if (const Formal *open = findOpenArgument())
     return (void)diagnostics.error(
         open->name.range, "missing",

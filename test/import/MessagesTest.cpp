@@ -245,4 +245,32 @@ TEST(ImportMessages, Llama3WithEqualBounds) {
   }
 }
 
+TEST(ImportMessages, NamesTheKeyThatWasMeant) {
+  EXPECT_HAS(
+      readConfig(config("mistral", sizes + theta + R"("slidng_window": 7)"))
+          .errors,
+      "does not read it (did you mean 'sliding_window'?); remove it");
+  EXPECT_HAS(
+      readConfig(config("llama", sizes + theta +
+                                     R"("rope_scaling": {"rope_type": "llama3",
+        "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4,
+        "original_max_position_embedding": 8192})"))
+          .errors,
+      "(did you mean 'original_max_position_embeddings'?)");
+}
+
+TEST(ImportMessages, SaysWhatIgnoreDoesNotDo) {
+  std::string text =
+      config("mistral", sizes + theta + R"("sliding_window": 7)");
+  ImportOptions options;
+  options.ignore = {"slidng_window", "sliding_window"};
+  Imported out = readConfig(text, options);
+  EXPECT_EQ(out.errors, "");
+  EXPECT_HAS(out.warnings, "--ignore slidng_window passes over nothing: the "
+                           "config has no such key");
+  EXPECT_HAS(out.warnings,
+             "--ignore sliding_window: the family 'mistral' reads "
+             "'sliding_window' = 7, so that it is not passed over");
+}
+
 } // namespace

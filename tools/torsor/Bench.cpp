@@ -308,10 +308,8 @@ void torsor::addBenchCommand(CLI::App &app) {
                                 "Seconds to go on measuring")
                    ->capture_default_str(),
               /*orZero=*/true);
-  command
-      ->add_option("--target", options->target,
-                   "Machine level; by default that of this CPU")
-      ->type_name("LEVEL");
+  addTargetOption(*command, options->target,
+                  "Machine level; by default that of this CPU");
   count("--segment", options->segment,
         "Integer inputs number stretches of so many tokens; by default they "
         "are 0");

@@ -44,7 +44,7 @@ static uint32_t parseOperations(const std::vector<std::string> &names) {
 static void runCompile(const CompileCommand &command) {
   CompileOptions compile;
   setType(compile, command.dtype);
-  compile.target = command.target == "native" ? "" : command.target;
+  compile.target = command.target;
   compile.operations = parseOperations(command.operations);
   compile.moduleName = command.name.empty()
                            ? makeModuleName(command.source.path)
@@ -98,13 +98,10 @@ void torsor::addCompileCommand(CLI::App &app) {
                    "Type of q, k, v, o and the cache")
       ->type_name("f32|bf16|f16")
       ->capture_default_str();
-  command
-      ->add_option("--target", options->target,
-                   "x86-64: every level, the machine picks one when it runs; "
-                   "x86-64-v3, x86-64-v4, x86-64-v4+avx512bf16: that level; "
-                   "native: the level of this CPU")
-      ->type_name("LEVEL")
-      ->capture_default_str();
+  addTargetOption(*command, options->target,
+                  "x86-64: every level, the machine picks one when it runs; "
+                  "x86-64-v3, x86-64-v4, x86-64-v4+avx512bf16: that level; "
+                  "native: the level of this CPU");
   command
       ->add_option("--op", options->operations,
                    "Only these operations: prefill, decode, append, merge, "

@@ -108,9 +108,7 @@ void torsor::addExplainCommand(CLI::App &app) {
   command->add_option("--dtype", options->dtype, "Type of q, k, v and o")
       ->type_name("f32|bf16|f16")
       ->capture_default_str();
-  command
-      ->add_option("--target", options->target,
-                   "Machine level for --emit; by default that of this CPU")
-      ->type_name("LEVEL");
+  addTargetOption(*command, options->target,
+                  "Machine level for --emit; by default that of this CPU");
   command->callback([options] { runExplain(*options); });
 }

@@ -2,6 +2,7 @@
 // Options that several commands share, and the steps that all begin with.
 #include "tools/torsor/Options.h"
 
+#include "codegen/Target.h"
 #include "runtime/jit/Files.h"
 #include "tools/torsor/Failure.h"
 
@@ -119,6 +120,23 @@ torsor_dtype torsor::parseType(const std::string &text) {
       fmt::format("'{}' is no type of tensors; write f32, bf16 or f16", text));
 }
 
+void torsor::addTargetOption(CLI::App &command, std::string &target,
+                             const std::string &text) {
+  command.add_option("--target", target, text)
+      ->type_name("LEVEL")
+      ->capture_default_str()
+      ->check([](const std::string &name) {
+        // What GPUs lack is no matter of the command line.
+        bool isGpu = llvm::StringRef(name).starts_with("sm_") || name == "cuda";
+        if (isGpu || name == "x86-64" || name == "native" || findTarget(name))
+          return std::string();
+        std::string names = "x86-64 (all levels in one object), native";
+        for (const Target &level : getTargets())
+          names += ", " + level.name.str();
+        return fmt::format("there is no target '{}'; write {}", name, names);
+      });
+}
+
 void torsor::addTileOptions(CLI::App &command, SourceOptions &options) {
   command
       .add_option_function<std::string>(
@@ -168,6 +186,8 @@ torsor::startCompilation(const SourceOptions &options, CompileOptions compile) {
   compile.warningsAreErrors = options.warningsAreErrors;
   compile.timing = options.timing;
   compile.tiles = options.tiles;
+  if (compile.target == "native")
+    compile.target.clear();
   for (const std::string &setting : options.settings) {
     auto [name, value] = llvm::StringRef(setting).split('=');
     if (name.trim().empty() || value.trim().empty())

@@ -43,6 +43,11 @@ void setPositive(CLI::Option &option, bool orZero = false);
 /// Parses `8/2` or `8`: heads of queries and of keys. Throws a usage failure.
 std::pair<int64_t, int64_t> parseHeads(const std::string &text);
 
+/// Adds --target, which takes the name of a machine level, x86-64 for all of
+/// them or native for that of this CPU; `text` is its help.
+void addTargetOption(CLI::App &command, std::string &target,
+                     const std::string &text);
+
 /// Adds --tile and --split.
 void addTileOptions(CLI::App &command, SourceOptions &options);
 

@@ -311,10 +311,8 @@ void torsor::addRunCommand(CLI::App &app) {
                         "2e-3 (f16), for o times an eighth of the largest "
                         "|lse| if that is above 1")
            ->type_name("X"));
-  command
-      ->add_option("--target", options->target,
-                   "Machine level; by default that of this CPU")
-      ->type_name("LEVEL");
+  addTargetOption(*command, options->target,
+                  "Machine level; by default that of this CPU");
   command->add_flag("--no-cache", options->noCache,
                     "Neither use nor keep compiled code on disk");
   CLI::Option *offset = command->get_option("--offset");
