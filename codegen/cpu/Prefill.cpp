@@ -210,6 +210,8 @@ void Prefill::computeBlock(const Call &call, const TileContext &c,
     });
     TileVerdict verdict = classify(held, indices, tile, queries);
     e.when(verdict.some & any, [&] {
+      if (!op.getTile().empty())
+        narrowGroups(held, groups, tile, tileEnd, verdict.all ^ 1);
       TileContext inTile = held;
       inTile.near = near.op() ? &near : nullptr;
       inTile.isNear = verdict.isNear;

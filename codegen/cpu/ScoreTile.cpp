@@ -235,7 +235,13 @@ static Num isPartial(const TileContext &c, Num group, Num begin, Num end,
     Pointer words = c.groupWord(group, 2 * (c.layout.visibleRanges + n));
     full = full | ((words.load(0) <= begin) & (end <= words.load(1)));
   }
-  return (full | (allSeen & (end <= c.keyCount))) ^ 1;
+  full = full | (allSeen & (end <= c.keyCount));
+  if (AttentionOp op = c.op; !op.getTile().empty()) {
+    Pointer seen = c.tileSeen(group); // not written where all is seen
+    full = full |
+           ((allSeen ^ 1) & (seen.load(0) <= begin) & (end <= seen.load(1)));
+  }
+  return full ^ 1;
 }
 
 /// The vectors of a panel that hold keys below the group's limit, rounded up to

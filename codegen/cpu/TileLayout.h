@@ -56,8 +56,9 @@ struct TileLayout {
 
   int64_t groups() const { return rows / rowTile; }
   int64_t valueWidth() const { return valueVectors * lanes; }
-  /// i64 words of a row group: its ranges, then first and last key of the tile.
-  int64_t groupWords() const { return 2 * (visibleRanges + fullRanges) + 2; }
+  /// i64 words of a row group: its ranges, then the keys of the tile that are
+  /// all seen (narrowGroups), and its first and last key.
+  int64_t groupWords() const { return 2 * (visibleRanges + fullRanges) + 4; }
   /// Type of a slot in memory: i1 is kept as i32.
   static mlir::Type storedSlot(mlir::Type slot);
 
@@ -196,6 +197,9 @@ struct TileContext {
   /// Word `word` of row group `group`.
   Pointer groupWord(Num group, int64_t word) const {
     return groupRanges + (group * layout.groupWords() + word);
+  }
+  Pointer tileSeen(Num group) const {
+    return groupWord(group, layout.groupWords() - 4);
   }
   Pointer tileFirst(Num group) const {
     return groupWord(group, layout.groupWords() - 2);

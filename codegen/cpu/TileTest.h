@@ -28,6 +28,13 @@ struct TileSide {
 TileVerdict emitTileTest(const TileContext &c, const TileSide &queries,
                          const TileSide &keys);
 
+/// Says for each row group which panels of the tile it may see
+/// (TileContext::tileFirst) and which of them wholly (tileSeen), where the
+/// block of all rows and the tile are `partial`. Rows of two documents share a
+/// block, keys of two a tile.
+void narrowGroups(const TileContext &c, Num groups, Num tile, Num tileEnd,
+                  Num partial);
+
 } // namespace torsor
 
 #endif // TORSOR_CODEGEN_CPU_TILETEST_H

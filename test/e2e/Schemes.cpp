@@ -247,6 +247,14 @@ std::vector<SchemeCase> terms() {
   };
 }
 
+/// Documents of 100 to 300 tokens, the first one cut.
+void longDocuments(Problem &problem, Random &random) {
+  int64_t size = random.between(100, 300), cut = random.between(0, size - 1);
+  addPerToken(problem, "doc", {}, true, [=](int64_t, int64_t token) {
+    return double((token + cut) / size);
+  });
+}
+
 std::vector<SchemeCase> masks() {
   return {
       {"window",
@@ -292,6 +300,19 @@ std::vector<SchemeCase> masks() {
            return double(token / size);
          });
        }},
+      // Blocks of rows and tiles of keys hold the ends of some.
+      {"documents",
+       [](int64_t d) {
+         return scheme(head(d) + "input doc: i32 per token mask doc[i] == "
+                                 "doc[j]");
+       },
+       plain, longDocuments},
+      {"fading_documents",
+       [](int64_t d) {
+         return scheme("input doc: i32 per token action decay(" + text(d) +
+                       ", rate = 0.03) mask causal and doc[i] == doc[j]");
+       },
+       plain, longDocuments},
       {"prefix",
        [](int64_t d) {
          return scheme(head(d) + "input prefix: i32 per sequence mask causal "
