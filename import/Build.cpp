@@ -83,19 +83,20 @@ int64_t ModelBuilder::readHead(int64_t heads) {
   return width / heads;
 }
 
-std::vector<std::string> ModelBuilder::readLayerTypes(int64_t &layers) {
-  auto types = config.readWords({"layer_types", "layers_block_type"});
+std::vector<std::string> ModelBuilder::readLayerTypes(std::string_view key,
+                                                      int64_t &layers) {
+  auto types = config.readWords({key});
   if (!types || types->empty())
     return {};
   if (layers && types->size() != static_cast<size_t>(layers)) {
-    messages.error(fmt::format("'layer_types' has {} entries, but there are {} "
-                               "layers; it needs one for each",
-                               types->size(), layers));
+    messages.error(fmt::format("'{}' has {} entries, but there are {} layers; "
+                               "it needs one for each",
+                               config.getPath(key), types->size(), layers));
     return {};
   }
   if (types->size() > static_cast<size_t>(maxLayers)) {
-    messages.error(fmt::format("'layer_types' has {} entries; the limit is {}",
-                               types->size(), maxLayers));
+    messages.error(fmt::format("'{}' has {} entries; the limit is {}",
+                               config.getPath(key), types->size(), maxLayers));
     return {};
   }
   layers = static_cast<int64_t>(types->size());

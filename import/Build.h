@@ -35,8 +35,10 @@ public:
   /// Layers of the family's own, for a config that says nothing of them; 0 if
   /// any number will do.
   int64_t defaultLayers();
-  /// `layer_types`, checked against the number of layers; empty if absent.
-  std::vector<std::string> readLayerTypes(int64_t &layers);
+  /// A list with a word for each layer, checked against their number; empty if
+  /// absent.
+  std::vector<std::string> readLayerTypes(std::string_view key,
+                                          int64_t &layers);
 
   /// A causal scheme of that head width with the usual scale.
   ImportedScheme makeScheme(int64_t head) const;

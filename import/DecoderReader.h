@@ -10,6 +10,9 @@ namespace torsor {
 
 enum class LayerKind { Full, Windowed, Chunked, Linear, None };
 
+/// The name by which configs know this kind of layer.
+const char *nameOf(LayerKind kind);
+
 class DecoderReader {
 public:
   DecoderReader(const DecoderFamily &family, ModelBuilder &builder);
@@ -23,22 +26,31 @@ private:
 
   int64_t heads = 0, head = 0, globalHead = 0, layers = 0;
   bool openLayers = false;
+  /// The config's list of layers, if the family reads one, and its key.
   std::vector<std::string> types;
-  int64_t window = 0, period = 0, firstWindowed = 0, chunk = 0;
+  std::string typesKey = "layer_types";
+  int64_t window = 0, period = 0, bound = 0, chunk = 0;
   std::vector<LayerKind> kinds;
   std::vector<bool> plain;
 
   void readSizes();
-  void readKinds();
-  void readWindows();
-  void readPeriod();
-  void readPlain();
-  LayerKind kindOfLayer(int64_t layer) const;
   bool nestedBlocks() const;
   ImportedScheme makeScheme(size_t layer);
   void setRotation(ImportedScheme &scheme, size_t layer);
   void setScale(ImportedScheme &scheme);
   void setMask(ImportedScheme &scheme, LayerKind kind);
+
+  // --- DecoderLayers.cpp: what each layer is
+  void readKinds();
+  LayerKind readKind(int64_t layer);
+  LayerKind kindOfLayer(int64_t layer) const;
+  bool hasKind(LayerKind kind) const;
+  void readWindows();
+  bool readFlag();
+  void noteWindows();
+  void checkWindow();
+  void readPeriod();
+  void readPlain();
 
   // --- DecoderSpecials.cpp: what single families add
   /// Keys that decide what follows.
@@ -52,6 +64,7 @@ private:
   void finish();
   void prepareMinimax();
   void prepareMimo();
+  std::optional<int64_t> readMimoWindow();
   void adjustLlama4(ImportedScheme &scheme, size_t layer);
   void setQueryGain(ImportedScheme &scheme, QueryGain gain,
                     const std::string &origin);

@@ -53,8 +53,10 @@ void DecoderReader::prepareMinimax() {
   if (!list || !types.empty()) {
     if (types.empty() && layers)
       for (int64_t n = 0; n < layers; ++n)
-        types.push_back((n + 1) % (is("minimax") ? 2 : 8) ? "linear_attention"
-                                                          : "full_attention");
+        types.push_back(is("minimax")
+                            ? n % 2 ? "linear_attention" : "full_attention"
+                        : (n + 1) % 8 ? "linear_attention"
+                                      : "full_attention");
     return;
   }
   if (layers && list->size() != static_cast<size_t>(layers))
@@ -78,6 +80,24 @@ void DecoderReader::prepareMimo() {
   layers = static_cast<int64_t>(std::min<size_t>(list->size(), 4096));
   for (int64_t n = 0; n < layers; ++n)
     types.push_back((*list)[n] ? "sliding_attention" : "full_attention");
+}
+
+/// The first of the two names counts keys with the query's own, the other
+/// without it, and is the stronger.
+std::optional<int64_t> DecoderReader::readMimoWindow() {
+  auto whole = config.readInt({"sliding_window"});
+  auto before = config.readInt({"sliding_window_size"}, 0);
+  if (!before)
+    return whole;
+  if (whole && *whole != *before && *whole != *before + 1)
+    messages.error(fmt::format(
+        "{} and {} disagree: the second counts the keys before the query's "
+        "own; remove the wrong one",
+        config.quote("sliding_window"), config.quote("sliding_window_size")));
+  messages.note(fmt::format("{} counts the keys before the query's own, as the "
+                            "library reads it, so a window is of {}",
+                            config.quote("sliding_window_size"), *before + 1));
+  return *before + 1;
 }
 
 bool DecoderReader::hasSinks(LayerKind kind) {

@@ -10,13 +10,15 @@
 
 namespace torsor {
 
-/// Which layers have a window.
+/// Which layers have a window where no list of layers says so.
 enum class WindowRule {
   None,
-  All,    ///< where `sliding_window` is given
-  Qwen,   ///< use_sliding_window, from layer max_window_layers on
-  Period, ///< all but every n-th layer
-  Types,  ///< as layer_types says, else none
+  All,       ///< where `sliding_window` is given
+  From,      ///< from layer max_window_layers on
+  EvenBelow, ///< those of even number below max_window_layers
+  Plain,     ///< those that do not turn
+  Period,    ///< all but every n-th layer
+  Types,     ///< none
 };
 
 /// Which layers do not turn.
@@ -47,6 +49,18 @@ struct DecoderFamily {
   int64_t window = 0;
   /// Of Period: every so many layers one is full.
   int64_t period = 0;
+  /// Of Period: so is the first.
+  bool firstFull = false;
+  /// Of From and EvenBelow: `max_window_layers`.
+  int64_t bound = 28;
+  /// No window without `use_sliding_window`.
+  bool flagged = false;
+  /// `layer_types` is read.
+  bool typed = false;
+  /// Some layers keep a state, without softmax.
+  bool states = false;
+  /// Some layers have no attention.
+  bool gaps = false;
   PlainRule plain = PlainRule::None;
   ScaleRule scale = ScaleRule::Head;
   double softcap = 0;
@@ -55,8 +69,6 @@ struct DecoderFamily {
   double localBase = 0;
   /// The rescaling belongs to full layers alone.
   bool rescaleFull = false;
-  /// Layers with an index divisible by the period are the full ones.
-  bool fullFirst = false;
   /// A norm of q and k with weights stands before the rotation.
   bool normed = false;
   /// It stands behind the rotation.

@@ -16,7 +16,7 @@ static void readModernBert(ModelBuilder &builder) {
   int64_t heads = builder.readHeads();
   int64_t head = builder.readHead(heads);
   int64_t layers = builder.readLayers();
-  auto types = builder.readLayerTypes(layers);
+  auto types = builder.readLayerTypes("layer_types", layers);
   builder.model.longest =
       config.readInt({"max_position_embeddings"}).value_or(0);
   int64_t width =

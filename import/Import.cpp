@@ -100,8 +100,12 @@ static void readModel(Reader &config, const Json &root,
   if (!options.family.empty())
     type = options.family;
   if (type.empty()) {
+    if (word) // else what is wrong with it has been said
+      return messages.error(
+          fmt::format("{} names no family; write it, or say --family NAME",
+                      config.quote("model_type")));
     if (config.has("model_type"))
-      return; // reported
+      return;
     type = "llama";
     messages.warning(
         "the config has no 'model_type'; it is read as 'llama' "

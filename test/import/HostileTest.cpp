@@ -86,6 +86,9 @@ TEST(HostileImport, UnknownFamilies) {
   std::string odd(5000, 'x');
   EXPECT_NE(errorsOf(R"({"model_type": ")" + odd + "\"}"), "");
   EXPECT_NE(errorsOf(R"({"model_type": 7})"), "");
+  EXPECT_EQ(errorsOf(R"({"model_type": "", "head_dim": 16})"),
+            "'model_type' = \"\" names no family; write it, or say --family "
+            "NAME\n");
 }
 
 // Nothing of a config gets into the program but numbers and known names.
