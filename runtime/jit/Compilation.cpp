@@ -124,6 +124,16 @@ const Formal *Compilation::findOpenArgument() const {
   return nullptr;
 }
 
+/// Whether the user's files define something.
+static bool holdsDefinitions(const CheckedFile &file) {
+  return llvm::any_of(file.files, [](const auto &parsed) {
+    return !parsed->source->isPrelude() &&
+           llvm::any_of(parsed->items, [](const Item *item) {
+             return llvm::isa<FunctionItem, LetItem>(item);
+           });
+  });
+}
+
 /// Finds what `options.scheme` names; the chosen schemes are what it names and
 /// what a stack uses.
 void Compilation::choose() {
@@ -160,9 +170,13 @@ void Compilation::choose() {
                                   "arguments all have values; there are: {}",
                                   name, fmt::join(names, ", ")));
   else
-    diagnostics.error(whole, "empty",
-                      "there is no scheme here; the shortest is: scheme name { "
-                      "head 64 mask causal }");
+    diagnostics.error(
+        whole, "empty",
+        fmt::format("there is no scheme here{}; the shortest is: scheme name {{ "
+                    "head 64 mask causal }}",
+                    holdsDefinitions(*file)
+                        ? ", and definitions are checked where one uses them"
+                        : ""));
 }
 
 bool Compilation::getCanonical(std::string &text) {
