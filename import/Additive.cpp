@@ -74,11 +74,11 @@ static void readRotaryOrAlibi(ModelBuilder &builder, bool alibi, bool scaled) {
   if (alibi) {
     builder.setAlibi(scheme, "alibi_slope(h, heads = H)", scaled);
     // Saved with defaults, but nothing turns.
-    builder.config.skip({"rope_parameters", "rope_scaling", "rope_theta"});
+    builder.config.passOver({"rope_parameters", "rope_scaling", "rope_theta"});
   } else {
     RopeRequest request;
     request.lanes = head;
-    request.gain = builder.options.gain;
+    builder.rope.begin({}, builder.model.type);
     scheme.rotation = builder.rope.resolve(request);
     if (scheme.rotation)
       scheme.after = head - scheme.rotation->width;

@@ -14,7 +14,7 @@ public:
   ModelBuilder(Reader &config, const ImportOptions &options,
                ImportedModel &model)
       : config(config), messages(config.getMessages()), options(options),
-        model(model), rope(config) {}
+        model(model), rope(config, options.gain) {}
 
   Reader &config;
   ImportMessages &messages;

@@ -34,7 +34,6 @@ private:
   std::vector<bool> plain;
 
   void readSizes();
-  bool nestedBlocks() const;
   ImportedScheme makeScheme(size_t layer);
   void setRotation(ImportedScheme &scheme, size_t layer);
   void setScale(ImportedScheme &scheme);

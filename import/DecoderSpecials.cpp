@@ -110,7 +110,6 @@ bool DecoderReader::hasSinks(LayerKind kind) {
 void DecoderReader::adjustRequest(RopeRequest &request, size_t layer) {
   if (is("minimax")) {
     // The library saves a fraction for this family and turns the whole head.
-    request.fixedWidth = request.lanes;
     request.fixedFraction = 1;
     messages.note("all lanes of full layers turn: the library does not read "
                   "'partial_rotary_factor' for this family; for the original "
@@ -128,6 +127,8 @@ void DecoderReader::adjustRequest(RopeRequest &request, size_t layer) {
     request.fixedOrigin =
         fmt::format("10000 times rope_ratio {}", writeReal(ratio));
   }
+  if (!is("step3p5"))
+    return;
   // One entry a layer.
   if (config.has("rope_theta") && config.getObject()["rope_theta"].is_array()) {
     auto list = config.readReals({"rope_theta"});

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "import/Model.h"
+#include "import/Rope.h"
 
 namespace torsor {
 
@@ -41,10 +41,12 @@ enum class SinkRule { None, All, Windowed };
 struct DecoderFamily {
   std::string_view type;
   PairLayout layout = PairLayout::Split;
-  /// Taken, with a warning, where the config has none; 0: refused.
+  /// Taken, with a warning, where the config has none.
   double base = 10'000;
   /// The part of a head that turns.
   double fraction = 1;
+  /// What is read of the rotary part.
+  RopeFamily rope = {};
   WindowRule windows = WindowRule::None;
   int64_t window = 0;
   /// Of Period: every so many layers one is full.
@@ -65,10 +67,9 @@ struct DecoderFamily {
   ScaleRule scale = ScaleRule::Head;
   double softcap = 0;
   SinkRule sinks = SinkRule::None;
-  /// Base of windowed layers, in old spellings; 0: as the others.
+  /// Base of windowed layers and its key beside the blocks; 0: as the others.
   double localBase = 0;
-  /// The rescaling belongs to full layers alone.
-  bool rescaleFull = false;
+  std::string_view localKey = {};
   /// A norm of q and k with weights stands before the rotation.
   bool normed = false;
   /// It stands behind the rotation.

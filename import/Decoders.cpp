@@ -19,7 +19,7 @@ void DecoderReader::readSizes() {
   head = builder.readHead(heads);
   globalHead = head;
   if (is("gemma4_text"))
-    globalHead = config.readInt({"global_head_dim"}, 1, 1024).value_or(head);
+    globalHead = config.readInt({"global_head_dim"}, 1, 1024).value_or(512);
   layers = builder.readLayers();
   if (family.typed) {
     if (family.gaps && !config.has(typesKey))
@@ -35,25 +35,18 @@ void DecoderReader::readSizes() {
 
 void DecoderReader::setRotation(ImportedScheme &scheme, size_t layer) {
   LayerKind kind = kinds[layer];
-  bool windowed = kind == LayerKind::Windowed;
+  bool windowed = kind == LayerKind::Windowed, nested = builder.rope.isNested();
   RopeRequest request;
   request.layerType = nameOf(kind);
   request.lanes = scheme.head;
   request.layout = family.layout;
   request.base = family.base;
   request.fraction = family.fraction;
-  request.gain = builder.options.gain;
-  if (family.rescaleFull && windowed && !nestedBlocks())
-    request.rescaled = false;
-  if (windowed && family.localBase > 0 && !nestedBlocks()) {
-    request.fixedBase = config.readReal(
-        {"rope_local_base_freq", "local_rope_theta", "swa_rope_theta"}, 1,
-        true);
-    request.fixedOrigin =
-        fmt::format("base of windowed layers {}",
-                    writeReal(request.fixedBase.value_or(family.localBase)));
-    if (!request.fixedBase)
-      request.fixedBase = family.localBase;
+  // The older spelling rescales full layers alone.
+  request.rescaled = !family.rope.nested || !windowed || nested;
+  if (windowed && family.localBase > 0) {
+    request.baseKey = family.localKey;
+    request.base = family.localBase;
   }
   adjustRequest(request, layer);
   scheme.rotation = builder.rope.resolve(request);
@@ -63,15 +56,6 @@ void DecoderReader::setRotation(ImportedScheme &scheme, size_t layer) {
                       ? scheme.head
                       : scheme.rotation->width;
   scheme.after = scheme.head - lanes;
-}
-
-bool DecoderReader::nestedBlocks() const {
-  for (const char *name : {"rope_parameters", "rope_scaling"})
-    if (config.has(name) && config.getObject()[name].is_object())
-      for (const Json &entry : config.getObject()[name])
-        if (entry.is_object())
-          return true;
-  return false;
 }
 
 void DecoderReader::setScale(ImportedScheme &scheme) {
@@ -125,6 +109,8 @@ ImportedScheme DecoderReader::makeScheme(size_t layer) {
   ImportedScheme scheme =
       builder.makeScheme(kind == LayerKind::Full ? globalHead : head);
   scheme.kind = nameOf(kind);
+  if (kind == LayerKind::Full && is("gemma4_text"))
+    builder.takeDefault("global_head_dim", globalHead);
   bool several = std::count(kinds.begin(), kinds.end(), kind) <
                  static_cast<int64_t>(kinds.size());
   bool mixed = false;
@@ -152,6 +138,7 @@ ImportedScheme DecoderReader::makeScheme(size_t layer) {
 }
 
 void DecoderReader::run() {
+  builder.rope.begin(family.rope, family.type);
   readSizes();
   prepare();
   readKinds();

@@ -19,13 +19,19 @@ static void readModernBert(ModelBuilder &builder) {
   auto types = builder.readLayerTypes("layer_types", layers);
   builder.model.longest =
       config.readInt({"max_position_embeddings"}).value_or(0);
-  int64_t width =
-      config.readInt({"local_attention", "sliding_window"}, 1).value_or(128);
+  builder.rope.begin({.base = BaseKeys::Block, .nested = true},
+                     builder.model.type);
+  auto whole = config.readInt({"local_attention"}, 1);
+  // The library's other name for it counts one side.
+  auto side = config.readInt({"sliding_window"}, 0);
+  if (whole && side && *side != *whole / 2)
+    builder.messages.error(fmt::format(
+        "{} and {} disagree: the second counts one side; remove one",
+        config.quote("local_attention"), config.quote("sliding_window")));
+  int64_t width = whole ? *whole : side ? 2 * *side : 128;
   int64_t period =
       config.readInt({"global_attn_every_n_layers"}, 1, 4096).value_or(3);
-  auto wide = config.readReal({"global_rope_theta"}, 1, true);
-  auto near = config.readReal({"local_rope_theta"}, 1, true);
-  config.skip({"position_embedding_type"});
+  config.passOver({"position_embedding_type"});
   std::vector<std::vector<size_t>> stack;
   for (int64_t n = 0; n < std::max<int64_t>(layers, 1); ++n) {
     bool full = types.empty() ? n % period == 0 : types[n] == "full_attention";
@@ -43,9 +49,7 @@ static void readModernBert(ModelBuilder &builder) {
     request.lanes = head;
     request.layerType = scheme.kind;
     request.base = full ? 160'000 : 10'000;
-    request.fixedBase = full ? wide : near;
-    if (request.fixedBase)
-      request.fixedOrigin = full ? "global_rope_theta" : "local_rope_theta";
+    request.baseKey = full ? "global_rope_theta" : "local_rope_theta";
     scheme.rotation = builder.rope.resolve(request);
     if (!scheme.rotation)
       return;
@@ -57,7 +61,15 @@ static void readModernBert(ModelBuilder &builder) {
 /// One rotation, every key seen.
 static void readRotaryEncoder(ModelBuilder &builder) {
   Reader &config = builder.config;
-  bool former = builder.model.type == "roformer";
+  const std::string &type = builder.model.type;
+  bool former = type == "roformer", nomic = type == "nomic_bert";
+  RopeFamily rules;
+  if (former)
+    rules.base = BaseKeys::None;
+  rules.blocks = type != "esm";
+  if (nomic)
+    rules = {.base = BaseKeys::ThetaOrEmb, .width = WidthKeys::Fraction};
+  builder.rope.begin(rules, type);
   int64_t head = builder.readHead(builder.readHeads());
   builder.model.longest =
       config.readInt({"max_position_embeddings", "n_positions"}).value_or(0);
@@ -66,6 +78,10 @@ static void readRotaryEncoder(ModelBuilder &builder) {
     builder.messages.error(
         fmt::format("{}: this family is read with rotary positions alone",
                     config.quote("position_embedding_type")));
+  else if (!kind && type == "esm")
+    config.reportMissing("position_embedding_type",
+                         "without it, this family has a learned table; it is "
+                         "read with \"rotary\" alone");
   if (config.readFlag({"rotary_value"}).value_or(false))
     builder.messages.error("'rotary_value' = true turns the values by their "
                            "own positions and does not turn the output back; "
@@ -77,8 +93,11 @@ static void readRotaryEncoder(ModelBuilder &builder) {
   scheme.mask = scheme.causal ? MaskKind::Causal : MaskKind::All;
   RopeRequest request;
   request.lanes = head;
+  if (nomic)
+    request.base = 1000;
   bool adjacent =
-      former || config.readFlag({"rotary_emb_interleaved"}).value_or(false);
+      former ||
+      (nomic && config.readFlag({"rotary_emb_interleaved"}).value_or(false));
   request.layout = adjacent ? PairLayout::Adjacent : PairLayout::Split;
   scheme.rotation = builder.rope.resolve(request);
   if (!scheme.rotation) {

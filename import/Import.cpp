@@ -126,11 +126,17 @@ static void readModel(Reader &config, const Json &root,
     messages.error(fmt::format("--absorbed: the family '{}' has no latent "
                                "keys; those that have are {}",
                                family, fmt::join(latent, " ")));
+  bool turns = std::any_of(
+      model.schemes.begin(), model.schemes.end(),
+      [](const ImportedScheme &scheme) { return scheme.rotation.has_value(); });
+  if (options.gain && !turns && !messages.hasErrors())
+    messages.error(fmt::format(
+        "--gain {}: no layer of this config has rotated lanes; leave it out",
+        writeReal(*options.gain)));
   checkGroups(config, family, messages);
   if (builder.stopped)
     return; // what is unread may be so for this reason alone
-  if (config.wasRead("rope_parameters"))
-    builder.rope.finish(options.ignore);
+  builder.rope.finish(options.ignore);
   checkUnread(config, options, model);
   checkIgnored(config, root, options, model);
 }

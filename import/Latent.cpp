@@ -19,6 +19,9 @@ struct LatentFamily {
   int64_t plain = 128, turning = 64, value = 128, rank = 512;
   /// A second scorer picks the keys of each query.
   bool indexer = false;
+  RopeFamily rope = {.allLanes = true};
+  /// `rope_interleave` is read.
+  bool interleave = false;
 };
 
 class LatentReader {
@@ -35,7 +38,9 @@ private:
   /// Of the latent that keys and values are projected up from.
   int64_t rank = 0;
 
+  int64_t readWidth(std::string_view key, int64_t low, int64_t usual);
   int64_t readTurningLanes(int64_t plain);
+  PairLayout readLayout();
   ImportedScheme makeScheme();
   void setLatentScale(ImportedScheme &scheme, int64_t head);
   ImportedScheme makeKimiDelta(Reader &linear);
@@ -47,17 +52,17 @@ private:
 
 static const LatentFamily latentFamilies[] = {
     {.type = "deepseek_v2"},
-    {.type = "deepseek_v3"},
+    {.type = "deepseek_v3", .interleave = true},
     {.type = "deepseek_v32", .indexer = true},
-    {.type = "kimi_k2", .base = 50'000},
-    {.type = "kimi_linear"},
+    {.type = "kimi_k2", .base = 50'000, .interleave = true},
+    {.type = "kimi_linear", .rope = {}},
     {.type = "longcat_flash", .base = 1e7},
-    {.type = "glm4_moe_lite", .base = 1e6, .plain = 192, .value = 256},
-    {.type = "glm_moe_dsa",
-     .base = 1e6,
+    {.type = "glm4_moe_lite",
      .plain = 192,
      .value = 256,
-     .indexer = true},
+     .rope = {.width = WidthKeys::Factor, .allLanes = true},
+     .interleave = true},
+    {.type = "glm_moe_dsa", .plain = 192, .value = 256, .indexer = true},
     {.type = "minicpm3",
      .layout = PairLayout::Split,
      .plain = 64,
@@ -66,10 +71,30 @@ static const LatentFamily latentFamilies[] = {
      .rank = 256},
 };
 
+/// A width of the two parts of a head, or of the value.
+int64_t LatentReader::readWidth(std::string_view key, int64_t low,
+                                int64_t usual) {
+  if (auto given = config.readInt({key}, low, 1024))
+    return *given;
+  return config.wasReported(key) ? usual : builder.takeDefault(key, usual);
+}
+
+PairLayout LatentReader::readLayout() {
+  // Where the family does not look at the key, it may still say what is so.
+  if (!family.interleave) {
+    if (config.has("rope_interleave") &&
+        config.getObject()["rope_interleave"] ==
+            (family.layout == PairLayout::Adjacent))
+      config.passOver({"rope_interleave"});
+    return family.layout;
+  }
+  auto flag = config.readFlag({"rope_interleave"});
+  return flag.value_or(true) ? PairLayout::Adjacent : PairLayout::Split;
+}
+
 /// Checks the widths that a config states beside those of the two parts.
 int64_t LatentReader::readTurningLanes(int64_t plain) {
-  int64_t turning =
-      config.readInt({"qk_rope_head_dim"}, 0, 1024).value_or(family.turning);
+  int64_t turning = readWidth("qk_rope_head_dim", 0, family.turning);
   auto whole = config.readInt({"qk_head_dim"}, 1, 1024);
   auto head = config.readInt({"head_dim"}, 1, 1024);
   int64_t sum = plain + turning;
@@ -102,8 +127,7 @@ void LatentReader::setLatentScale(ImportedScheme &scheme, int64_t head) {
   if (absorbed)
     builder.setScale(scheme, plain, "1 / " + root,
                      "of a head's lanes after up-projection");
-  if (!scheme.rotation || scheme.rotation->rule != RopeRule::Yarn ||
-      scheme.rotation->allLanes <= 0)
+  if (!scheme.rotation || scheme.rotation->allLanes <= 0)
     return;
   const Rotation &rotation = *scheme.rotation;
   double gain = rotation.factor <= 1
@@ -120,12 +144,17 @@ void LatentReader::setLatentScale(ImportedScheme &scheme, int64_t head) {
 }
 
 ImportedScheme LatentReader::makeScheme() {
-  int64_t plain =
-      config.readInt({"qk_nope_head_dim"}, 0, 1024).value_or(family.plain);
-  rank = config.readInt({"kv_lora_rank"}, 1, 1 << 16).value_or(family.rank);
+  int64_t plain = readWidth("qk_nope_head_dim", 0, family.plain);
+  auto given = config.readInt({"kv_lora_rank"}, 1, 1 << 16);
+  rank = given.value_or(family.rank);
+  if (builder.options.absorbed && !given)
+    builder.takeDefault("kv_lora_rank", rank);
   int64_t turning = readTurningLanes(plain);
-  int64_t value =
-      config.readInt({"v_head_dim"}, 1, 1024).value_or(family.value);
+  // MiniCPM3 derives it; the others have a number of their own.
+  bool derived = family.type == "minicpm3" && width && heads && width >= heads;
+  int64_t value = readWidth("v_head_dim", 1,
+                            derived ? std::min<int64_t>(width / heads, 1024)
+                                    : family.value);
   bool absorbed = builder.options.absorbed;
   int64_t still = absorbed ? rank : plain;
   ImportedScheme scheme =
@@ -142,19 +171,15 @@ ImportedScheme LatentReader::makeScheme() {
           : fmt::format("After up-projection: {} lanes without position, then "
                         "{} that turn, one rotary key for all heads.",
                         plain, turning)};
-  PairLayout layout = family.layout;
-  if (auto interleaved = config.readFlag({"rope_interleave"}))
-    layout = *interleaved ? PairLayout::Adjacent : PairLayout::Split;
   if (config.readFlag({"mla_use_nope"}).value_or(false)) {
     scheme.docs.emplace_back(
         "No position: the rotary lanes exist, but never turn.");
-    config.skip({"rope_theta", "rope_parameters", "rope_scaling"});
+    config.passOver({"rope_theta", "rope_parameters", "rope_scaling"});
   } else {
     RopeRequest request;
     request.lanes = turning;
-    request.layout = layout;
+    request.layout = readLayout();
     request.base = family.base;
-    request.gain = builder.options.gain;
     scheme.rotation = builder.rope.resolve(request);
   }
   if (scheme.rotation) {
@@ -270,6 +295,7 @@ ImportedScheme LatentReader::makeIndexer(const ImportedScheme &main) {
 }
 
 void LatentReader::run() {
+  builder.rope.begin(family.rope, family.type);
   heads = builder.readHeads();
   width = builder.readWidth();
   layers = builder.readLayers();

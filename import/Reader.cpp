@@ -53,6 +53,12 @@ void Reader::skip(KeyNames names) {
     read.insert(std::string(name));
 }
 
+void Reader::passOver(KeyNames names) {
+  skip(names);
+  for (std::string_view name : names)
+    passed.insert(std::string(name));
+}
+
 std::string Reader::getPath(std::string_view name) const {
   return path.empty() ? std::string(name) : fmt::format("{}.{}", path, name);
 }

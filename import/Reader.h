@@ -58,6 +58,8 @@ public:
   /// Marks as read and returns the value; null if absent or null.
   const Json *find(std::string_view name);
   void skip(KeyNames names);
+  /// Marks keys as known to change nothing: they are listed as passed over.
+  void passOver(KeyNames names);
 
   std::optional<int64_t> readInt(KeyNames names, int64_t low = 1,
                                  int64_t high = int64_t{1} << 31);
@@ -82,6 +84,9 @@ public:
   const Json &getObject() const { return object; }
   ImportMessages &getMessages() const { return *messages; }
   bool wasRead(const std::string &name) const { return read.count(name) != 0; }
+  bool wasPassedOver(const std::string &name) const {
+    return passed.count(name) != 0;
+  }
   /// A key that is needed and is not there.
   void reportMissing(std::string_view name, std::string_view why);
   /// Has an error of this key's type or absence been reported? Of each key,
@@ -94,7 +99,7 @@ private:
   const Json &object;
   std::string path;
   ImportMessages *messages;
-  std::set<std::string, std::less<>> read, reported;
+  std::set<std::string, std::less<>> read, reported, passed;
 
   /// The first spelling that has a value; "" if none.
   std::string_view choose(KeyNames names);

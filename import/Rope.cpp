@@ -11,62 +11,6 @@
 
 using namespace torsor;
 
-static constexpr KeyNames baseKeys = {"rope_theta", "rotary_emb_base",
-                                      "rotary_base", "rope_base"};
-static constexpr KeyNames fractionKeys = {"partial_rotary_factor", "rotary_pct",
-                                          "rope_pct", "rotary_percentage",
-                                          "rotary_emb_fraction"};
-
-RopeReader::RopeReader(Reader &config) : config(config) {
-  bool fresh = config.has("rope_parameters"), old = config.has("rope_scaling");
-  const Json &object = config.getObject();
-  if (fresh && old && object["rope_parameters"] != object["rope_scaling"]) {
-    config.getMessages().error(fmt::format(
-        "{} and {} disagree: they are the new and the old spelling of one "
-        "block; remove one",
-        config.quote("rope_parameters"), config.quote("rope_scaling")));
-    broken = true;
-  }
-  if (fresh)
-    open("rope_parameters");
-  else if (old)
-    open("rope_scaling");
-}
-
-void RopeReader::open(std::string_view name) {
-  const Json &block = config.getObject()[std::string(name)];
-  ImportMessages &messages = config.getMessages();
-  if (!block.is_object()) {
-    messages.error(fmt::format("{} must be an object, as {{\"rope_type\": "
-                               "\"default\", \"rope_theta\": 10000.0}}",
-                               config.quote(name)));
-    broken = true;
-    return;
-  }
-  size_t objects = 0, values = 0;
-  for (const Json &entry : block) {
-    objects += entry.is_object();
-    values += !entry.is_null();
-  }
-  nested = objects > 0;
-  if (!nested) {
-    blocks.try_emplace("", block, config.getPath(name), messages);
-    return;
-  }
-  if (objects != values) {
-    messages.error(fmt::format(
-        "{} mixes blocks of layer types with plain values; write one or the "
-        "other",
-        config.quote(name)));
-    broken = true;
-  }
-  for (const auto &entry : block.items())
-    if (entry.value().is_object())
-      blocks.try_emplace(entry.key(), entry.value(),
-                         config.getPath(std::string(name) + "." + entry.key()),
-                         messages);
-}
-
 Reader *RopeReader::choose(const std::string &layerType) {
   auto at = blocks.find(nested ? layerType : "");
   if (at == blocks.end())
@@ -99,46 +43,93 @@ std::string RopeReader::readRule(Reader *block) {
   return "default";
 }
 
+static constexpr KeyNames noNames = {};
+static constexpr KeyNames thetaNames = {"rope_theta"};
+static constexpr KeyNames embNames = {"rotary_emb_base"};
+static constexpr KeyNames thetaOrEmbNames = {"rope_theta", "rotary_emb_base"};
+static constexpr KeyNames factorNames = {"partial_rotary_factor"};
+static constexpr KeyNames percentNames = {"rotary_pct"};
+static constexpr KeyNames fractionNames = {"rotary_emb_fraction",
+                                           "partial_rotary_factor"};
+
+KeyNames RopeReader::baseNames() const {
+  switch (family.base) {
+  case BaseKeys::Theta:
+    return thetaNames;
+  case BaseKeys::Emb:
+    return embNames;
+  case BaseKeys::ThetaOrEmb:
+    return thetaOrEmbNames;
+  case BaseKeys::Block:
+  case BaseKeys::None:
+    break;
+  }
+  return noNames;
+}
+
+KeyNames RopeReader::widthNames() const {
+  switch (family.width) {
+  case WidthKeys::Factor:
+  case WidthKeys::LanesOrFactor:
+    return factorNames;
+  case WidthKeys::Percent:
+    return percentNames;
+  case WidthKeys::Fraction:
+    return fractionNames;
+  case WidthKeys::None:
+  case WidthKeys::Block:
+  case WidthKeys::Lanes:
+    break;
+  }
+  return noNames;
+}
+
 double RopeReader::readBase(const RopeRequest &request, Reader *block) {
   ImportMessages &messages = config.getMessages();
+  if (family.base == BaseKeys::None)
+    return request.fixedBase.value_or(request.base);
   if (request.fixedBase) {
-    config.skip({"rope_theta"});
+    config.skip(baseNames());
     if (block)
       block->skip({"rope_theta"});
     return *request.fixedBase;
   }
-  std::optional<double> outer = config.readReal(baseKeys, 1, true);
-  std::optional<double> inner =
-      block ? block->readReal({"rope_theta"}, 1, true) : std::nullopt;
-  if (inner && outer && *inner != *outer && !nested)
+  bool own = !request.baseKey.empty();
+  std::string_view key = own                  ? request.baseKey
+                         : baseNames().size() ? *baseNames().begin()
+                                              : "rope_theta";
+  std::optional<double> inner, outer;
+  config.skip(baseNames()); // of other layers, if not of this one
+  outer = own ? config.readReal({key}, 1, true)
+              : config.readReal(baseNames(), 1, true);
+  if (block && (nested || !own))
+    inner = block->readReal({"rope_theta"}, 1, true);
+  if (inner && outer && *inner != *outer)
     messages.error(fmt::format("{} and {} disagree; remove the wrong one",
-                               block->quote("rope_theta"),
-                               config.quote("rope_theta")));
+                               block->quote("rope_theta"), config.quote(key)));
   if (inner)
     return *inner;
   if (outer)
     return *outer;
-  bool wrong = block && block->has("rope_theta");
-  for (std::string_view name : baseKeys)
-    wrong |= config.has(name);
-  if (request.base > 0) {
-    if (!wrong)
-      messages.warning(fmt::format(
-          "the config has no 'rope_theta'; this family's own default, {}, is "
-          "taken",
-          writeReal(request.base)));
-    return request.base;
-  }
+  bool wrong =
+      (block && block->wasReported("rope_theta")) || config.wasReported(key);
+  for (std::string_view name : baseNames())
+    wrong |= config.wasReported(name);
   if (!wrong)
-    config.reportMissing("rope_theta", "frequencies need a base, and this "
-                                       "family has no default");
-  return 10000;
+    messages.warning(fmt::format("the config has no '{}'; this family's own "
+                                 "default, {}, is taken",
+                                 key, writeReal(request.base)));
+  return request.base;
 }
 
 /// A fraction must name an even number of lanes, to three decimals; what is
 /// near enough is rounded down, as the library does.
 static int64_t takeFraction(Reader &reader, std::string_view key,
                             double fraction, int64_t lanes) {
+  std::string name =
+      reader.has(key) ? reader.quote(key)
+                      : fmt::format("this family's own '{}', {},",
+                                    reader.getPath(key), writeReal(fraction));
   double exact = fraction * static_cast<double>(lanes);
   auto width = static_cast<int64_t>(std::floor(exact + 1e-9));
   double error = std::abs(
@@ -148,61 +139,91 @@ static int64_t takeFraction(Reader &reader, std::string_view key,
       reader.getMessages().warning(fmt::format(
           "{} of {} lanes is {:.6g}; {} lanes rotate, rounded down as the "
           "library does",
-          reader.quote(key), lanes, exact, width));
+          name, lanes, exact, width));
     return width;
   }
   reader.getMessages().error(fmt::format(
       "{} of {} lanes is {:.6g}, and the rotated width must be an even number "
       "of lanes; write {:.6g} for {} lanes",
-      reader.quote(key), lanes, exact,
+      name, lanes, exact,
       static_cast<double>(width / 2 * 2) / static_cast<double>(lanes),
       width / 2 * 2));
   return 0;
+}
+
+/// A family of whole heads does not look at this key; that it says so, too,
+/// is no fault.
+void RopeReader::passWhole(Reader &reader, std::string_view key) {
+  if (!reader.has(key))
+    return;
+  const Json &value = reader.getObject()[std::string(key)];
+  if (value.is_number() && value.get<double>() == 1)
+    reader.passOver({key});
+}
+
+/// The lanes that turn; none if an error has been reported.
+std::optional<int64_t> RopeReader::readLanes(const RopeRequest &request,
+                                             Reader *block, bool inBlock) {
+  ImportMessages &messages = config.getMessages();
+  const char *const usual = "partial_rotary_factor";
+  if (request.fixedFraction) {
+    config.passOver({usual});
+    if (block)
+      block->skip({usual});
+    return *request.fixedFraction == 1
+               ? request.lanes
+               : takeFraction(config, usual, *request.fixedFraction,
+                              request.lanes);
+  }
+  std::optional<double> inner, outer = config.readReal(widthNames(), 0);
+  if (block && inBlock)
+    inner = block->readReal({usual}, 0);
+  std::string_view key = usual;
+  for (std::string_view name : widthNames())
+    if (!inner && config.has(name) && !config.has(key))
+      key = name;
+  if (inner && outer && *inner != *outer)
+    messages.error(fmt::format("{} and {} disagree; remove the wrong one",
+                               block->quote(usual), config.quote(key)));
+  std::optional<int64_t> width;
+  if (family.width == WidthKeys::Lanes ||
+      family.width == WidthKeys::LanesOrFactor)
+    width = config.readInt({"rotary_dim"}, 0, 1 << 20);
+  double fraction = inner ? *inner : outer ? *outer : request.fraction;
+  Reader &source = inner ? *block : config;
+  if (fraction > 1) {
+    messages.error(fmt::format("{} must be at most 1: it is the part of the {} "
+                               "lanes that rotates",
+                               source.quote(key), request.lanes));
+    return std::nullopt;
+  }
+  if (width && !inner && !outer)
+    return width;
+  int64_t turning = fraction == 1
+                        ? request.lanes
+                        : takeFraction(source, key, fraction, request.lanes);
+  if (width && *width != turning)
+    messages.error(fmt::format("{} and {} of {} lanes disagree; remove one",
+                               config.quote("rotary_dim"), source.quote(key),
+                               request.lanes));
+  return turning;
 }
 
 bool RopeReader::readWidth(const RopeRequest &request, Reader *block,
                            Rotation &rotation) {
   ImportMessages &messages = config.getMessages();
   bool whole = rotation.rule == RopeRule::Proportional;
-  std::optional<double> inner, outer;
-  if (request.fixedFraction)
-    config.skip({"partial_rotary_factor"});
-  if (block)
-    inner = block->readReal({"partial_rotary_factor"}, 0);
-  if (!request.fixedFraction)
-    outer = config.readReal(fractionKeys, 0);
-  if (request.fixedFraction)
-    inner.reset();
-  if (inner && outer && *inner != *outer)
-    messages.error(fmt::format("{} and {} disagree; remove the wrong one",
-                               block->quote("partial_rotary_factor"),
-                               config.quote("partial_rotary_factor")));
-  std::optional<int64_t> width = config.readInt({"rotary_dim"}, 0, 1 << 20);
-  if (request.fixedWidth)
-    width = request.fixedWidth;
-  double fraction = request.fixedFraction ? *request.fixedFraction
-                    : inner               ? *inner
-                    : outer               ? *outer
-                                          : request.fraction;
-  Reader &source = inner ? *block : config;
-  std::string_view key = "partial_rotary_factor";
-  for (std::string_view name : fractionKeys)
-    if (!inner && config.has(name) && !config.has(key))
-      key = name;
-  if (fraction > 1) {
-    messages.error(fmt::format("{} must be at most 1: it is the part of the {} "
-                               "lanes that rotates",
-                               source.quote(key), request.lanes));
+  if (family.width == WidthKeys::None)
+    for (const char *key : {"partial_rotary_factor", "rotary_pct"}) {
+      passWhole(config, key);
+      if (block && !whole)
+        passWhole(*block, key);
+    }
+  std::optional<int64_t> lanes =
+      readLanes(request, block, whole || family.width != WidthKeys::None);
+  if (!lanes)
     return false;
-  }
-  int64_t turning = width && !request.fixedFraction && !inner && !outer ? *width
-                    : fraction == 1
-                        ? request.lanes
-                        : takeFraction(source, key, fraction, request.lanes);
-  if (width && (inner || outer) && *width != turning)
-    messages.error(fmt::format("{} and {} of {} lanes disagree; remove one",
-                               config.quote("rotary_dim"), source.quote(key),
-                               request.lanes));
+  int64_t turning = *lanes;
   if (turning > request.lanes)
     messages.error(
         fmt::format("the rotated width {} is larger than the head, {} lanes",
@@ -219,18 +240,22 @@ bool RopeReader::readWidth(const RopeRequest &request, Reader *block,
 }
 
 std::optional<Rotation> RopeReader::resolve(const RopeRequest &request) {
-  config.skip({"rope_parameters", "rope_scaling"});
+  if (family.base != BaseKeys::None && family.blocks) {
+    config.skip({"rope_parameters"});
+    if (family.old)
+      config.skip({"rope_scaling"});
+  }
   if (broken) { // the keys beside the block are not to blame
-    config.skip(baseKeys);
-    config.skip(fractionKeys);
+    config.skip(baseNames());
+    config.skip(widthNames());
     config.skip({"rotary_dim", "original_max_position_embeddings"});
     return std::nullopt;
   }
   ImportMessages &messages = config.getMessages();
   Reader *block = choose(request.layerType);
   if (nested && !block) {
-    config.skip(baseKeys);
-    config.skip(fractionKeys);
+    config.skip(baseNames());
+    config.skip(widthNames());
     messages.error(fmt::format(
         "'rope_parameters' has a block for each layer type, but none for "
         "'{}'; add one",
@@ -242,17 +267,28 @@ std::optional<Rotation> RopeReader::resolve(const RopeRequest &request) {
   std::string rule = readRule(request.rescaled ? block : nullptr);
   rotation.rule = findRopeRule(rule)->rule;
   rotation.base = readBase(request, block);
-  rotation.origin = request.fixedOrigin.empty()
-                        ? fmt::format("rope_theta {}", writeReal(rotation.base))
-                        : request.fixedOrigin;
+  rotation.origin =
+      !request.fixedOrigin.empty() ? request.fixedOrigin
+      : family.base == BaseKeys::None
+          ? fmt::format("the family's base {}", writeReal(rotation.base))
+      : request.baseKey.empty() || nested
+          ? fmt::format("rope_theta {}", writeReal(rotation.base))
+          : fmt::format("base of {} layers {}",
+                        request.layerType == "sliding_attention" ? "windowed"
+                                                                 : "full",
+                        writeReal(rotation.base));
   if (!readWidth(request, block, rotation))
     return std::nullopt;
   if (block && request.rescaled) {
     ruleOf[block->getPath()] = rule;
-    readRescaling(request, *block, rotation);
-    readSections(*block, rotation);
+    readRescaling(*block, rotation);
   } else if (block && !nested && !ruleOf.count(block->getPath())) {
     ruleOf[block->getPath()] = ""; // for other layers, or for none
+  }
+  readSections(block, rotation);
+  if (gain) {
+    rotation.gain = rotation.longGain = *gain;
+    rotation.gainText = rotation.longGainText = writeReal(*gain);
   }
   return rotation;
 }
@@ -277,51 +313,4 @@ std::optional<int64_t> RopeReader::readTrained(const std::string &layerType) {
                     block->quote("original_max_position_embeddings"),
                     config.quote("original_max_position_embeddings")));
   return inner ? inner : outer;
-}
-
-/// A block for layers that there are not: a slip, or left from elsewhere.
-void RopeReader::reportUnused(const std::string &type, const Reader &block) {
-  ImportMessages &messages = config.getMessages();
-  std::string text =
-      fmt::format("'{}' = {}: no layer is of the type '{}'", block.getPath(),
-                  quoteJson(block.getObject()), type);
-  bool known = type == "full_attention" || type == "sliding_attention" ||
-               type == "chunked_attention" || type == "linear_attention";
-  if (known)
-    messages.warning(text + "; the block changes nothing");
-  else
-    messages.error(text + "; remove the block, or name a type of layer");
-}
-
-void RopeReader::finish(const std::vector<std::string> &ignore) {
-  if (broken)
-    return;
-  for (auto &[type, block] : blocks) {
-    if (nested && !chosen.count(type)) {
-      if (std::find(ignore.begin(), ignore.end(), type) == ignore.end())
-        reportUnused(type, block);
-      continue;
-    }
-    auto at = ruleOf.find(block.getPath());
-    const RopeRuleInfo *rule =
-        findRopeRule(at == ruleOf.end() || at->second.empty() ? readRule(&block)
-                                                              : at->second);
-    for (const auto &entry : block.getObject().items()) {
-      const std::string &key = entry.key();
-      if (entry.value().is_null() || block.wasRead(key) ||
-          (rule && readsKey(*rule, key)) ||
-          std::find(ignore.begin(), ignore.end(), key) != ignore.end())
-        continue;
-      std::string near = rule ? suggestName(key, listKeys(*rule)) : "";
-      if (!isRopeKey(key) && looksLikeRopeKey(key))
-        block.getMessages().error(fmt::format(
-            "{}: no rule reads this key{}, and it looks as if it mattered; "
-            "remove it, or name it with --ignore",
-            block.quote(key), near));
-      else
-        block.getMessages().warning(
-            fmt::format("{} is not read by the rule '{}'{}: it changes nothing",
-                        block.quote(key), rule ? rule->name : "default", near));
-    }
-  }
 }

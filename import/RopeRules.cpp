@@ -41,10 +41,8 @@ static const std::vector<RopeRuleInfo> &getRules() {
 }
 
 /// Keys of every block.
-static constexpr std::array<std::string_view, 8> common = {
-    "type",          "rope_type",           "rope_theta",
-    "mrope_section", "mrope_interleaved",   "partial_rotary_factor",
-    "rotary_dim",    "llama_4_scaling_beta"};
+static constexpr std::array<std::string_view, 3> common = {"type", "rope_type",
+                                                           "rope_theta"};
 
 const RopeRuleInfo *torsor::findRopeRule(std::string_view name) {
   for (const RopeRuleInfo &rule : getRules())

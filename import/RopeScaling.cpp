@@ -81,7 +81,6 @@ void RopeReader::readYarn(Reader &block, Rotation &rotation) {
   auto explicitGain = block.readReal({"attention_factor"}, 0, true);
   double lanes = block.readReal({"mscale"}, 0).value_or(0);
   double all = block.readReal({"mscale_all_dim"}, 0).value_or(0);
-  rotation.allLanes = all;
   std::string factor = writeReal(rotation.factor);
   if (explicitGain) {
     rotation.gain = *explicitGain;
@@ -157,35 +156,53 @@ void RopeReader::readLongRope(Reader &block, Rotation &rotation) {
       rotation.trained));
 }
 
-void RopeReader::readSections(Reader &block, Rotation &rotation) {
-  ImportMessages &messages = config.getMessages();
-  auto sections = block.readInts({"mrope_section"}, 0);
-  bool interleaved = block.readFlag({"mrope_interleaved"}).value_or(false);
-  if (!sections)
+void RopeReader::readSections(Reader *block, Rotation &rotation) {
+  if (!family.sections[0])
     return;
+  ImportMessages &messages = config.getMessages();
+  std::vector<int64_t> sections(family.sections.begin(), family.sections.end());
+  std::string source = fmt::format("'mrope_section' = {}", writeInts(sections));
+  bool given = block && block->has("mrope_section");
+  if (given) {
+    source = block->quote("mrope_section");
+    auto own = block->readInts({"mrope_section"}, 0);
+    if (!own)
+      return;
+    sections = *own;
+  } else {
+    messages.warning(fmt::format("the config has no 'mrope_section'; this "
+                                 "family's own default, {}, is taken",
+                                 writeInts(sections)));
+  }
+  auto flag = block ? block->readFlag({"mrope_interleaved"}) : std::nullopt;
+  if (flag && *flag != family.interleaved)
+    messages.error(fmt::format(
+        "{}: this family does not read the key, and its clocks are always {}; "
+        "remove it",
+        block->quote("mrope_interleaved"),
+        family.interleaved ? "interleaved" : "in one piece each"));
   int64_t pairs = rotation.width / 2, total = 0;
-  for (int64_t n : *sections)
+  for (int64_t n : sections)
     total += std::min<int64_t>(n, 1 << 20);
-  if (sections->size() != 3 || total != pairs) {
+  if (sections.size() != 3 || total != pairs) {
     messages.error(fmt::format(
         "{} must be three numbers (time, rows, columns) that add up to {}, the "
         "pairs of the {} rotated lanes, but they add up to {}",
-        block.quote("mrope_section"), pairs, rotation.width, total));
+        source, pairs, rotation.width, total));
     return;
   }
-  rotation.sections = *sections;
-  rotation.interleaved = interleaved;
-  for (int64_t axis = 1; interleaved && axis < 3; ++axis)
-    if ((*sections)[axis] > 0 && 3 * ((*sections)[axis] - 1) + axis >= pairs)
+  rotation.sections = sections;
+  rotation.interleaved = family.interleaved;
+  for (int64_t axis = 1; rotation.interleaved && axis < 3; ++axis)
+    if (sections[axis] > 0 && 3 * (sections[axis] - 1) + axis >= pairs)
       messages.error(fmt::format(
           "{}: interleaved, {} pairs of axis {} would reach pair {}, but there "
           "are only {}",
-          block.quote("mrope_section"), (*sections)[axis], axis,
-          3 * ((*sections)[axis] - 1) + axis, pairs));
+          source, sections[axis], axis, 3 * (sections[axis] - 1) + axis,
+          pairs));
 }
 
-void RopeReader::readRescaling(const RopeRequest &request, Reader &block,
-                               Rotation &rotation) {
+void RopeReader::readRescaling(Reader &block, Rotation &rotation) {
   ImportMessages &messages = config.getMessages();
   const RopeRuleInfo *info = findRopeRule(ruleOf[block.getPath()]);
   for (std::string_view key : info->required)
@@ -202,7 +219,8 @@ void RopeReader::readRescaling(const RopeRequest &request, Reader &block,
     break;
   case RopeRule::Ntk:
   case RopeRule::Dynamic: {
-    auto alpha = block.readReal({"alpha"}, 1);
+    bool fixed = rotation.rule == RopeRule::Ntk || family.alpha;
+    auto alpha = fixed ? block.readReal({"alpha"}, 1) : std::nullopt;
     readFactor(block, rotation, 1);
     if (rotation.width < 4)
       messages.error(fmt::format("the rotated width is {}: one pair alone "
@@ -238,10 +256,8 @@ void RopeReader::readRescaling(const RopeRequest &request, Reader &block,
     readLongRope(block, rotation);
     break;
   }
+  if (family.allLanes && rotation.rule != RopeRule::Default)
+    rotation.allLanes = block.readReal({"mscale_all_dim"}, 0).value_or(0);
   if (rotation.rule != RopeRule::Default)
     rotation.origin += fmt::format("; {}", block.getPath());
-  if (request.gain) {
-    rotation.gain = rotation.longGain = *request.gain;
-    rotation.gainText = rotation.longGainText = writeReal(*request.gain);
-  }
 }

@@ -117,6 +117,8 @@ static void checkBlock(const Json &block, const std::string &path,
 void torsor::checkUnread(const Reader &config, const ImportOptions &options,
                          ImportedModel &model) {
   for (const auto &[key, value] : config.getObject().items()) {
+    if (config.wasPassedOver(key))
+      model.ignored.push_back(config.getPath(key));
     if (config.wasRead(key))
       continue;
     bool ignored = isIgnored(options, key);

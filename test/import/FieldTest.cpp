@@ -151,10 +151,13 @@ TEST(FieldImport, CFG_15_OddWidths) {
 }
 
 TEST(FieldImport, CFG_17_EveryRuleIsConsumed) {
+  // Of the families here, Hunyuan alone reads 'alpha'.
   auto config = [](const std::string &block) {
-    return llama(R"("head_dim": 16, "rope_theta": 10000,
+    return R"({"model_type": ")" +
+           std::string(has(block, "alpha") ? "hunyuan_v1_dense" : "llama") +
+           R"(", "num_hidden_layers": 2, "head_dim": 16, "rope_theta": 10000,
       "max_position_embeddings": 4096, "rope_scaling": )" +
-                 block);
+           block + "}";
   };
   std::string unknown =
       readConfig(config(R"({"rope_type": "yarn2", "factor": 4.0})")).errors;

@@ -30,6 +30,8 @@ const std::string early =
     R"("use_sliding_window": true, "sliding_window": 8,
   "max_window_layers": 2)";
 
+const std::string half = R"("partial_rotary_factor": 0.5, )";
+
 struct Row {
   const char *type;
   std::string keys;
@@ -63,11 +65,11 @@ TEST(FamilyLayers, HaveTheWindowsOfTheirFamily) {
       {"smollm3", early, {0, 0, 0, 8}},
       {"smollm3", early + R"(, "no_rope_layers": [1, 0, 0, 1])", {0, 8, 8, 0}},
       {"smollm3", R"("sliding_window": 8, )" + mixed, {8, 0, 8, 0}},
-      {"mimo_v2_flash", R"("swa_rope_theta": 1e4)", {0, 129, 129, 129}},
-      {"mimo_v2_flash", R"("sliding_window": 8)", {0, 8, 8, 8}},
-      {"mimo_v2_flash", R"("sliding_window_size": 8)", {0, 9, 9, 9}},
+      {"mimo_v2_flash", R"("partial_rotary_factor": 0.5)", {0, 129, 129, 129}},
+      {"mimo_v2_flash", half + R"("sliding_window": 8)", {0, 8, 8, 8}},
+      {"mimo_v2_flash", half + R"("sliding_window_size": 8)", {0, 9, 9, 9}},
       {"mimo_v2_flash",
-       R"("sliding_window": 8, "sliding_window_size": 8,
+       half + R"("sliding_window": 8, "sliding_window_size": 8,
         "hybrid_layer_pattern": [0, 1, 0, 1])",
        {0, 9, 0, 9}},
       {"gemma2",

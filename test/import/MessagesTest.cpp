@@ -46,7 +46,7 @@ TEST(ImportMessages, OneErrorForOneFault) {
       {"llama", sizes + R"("rope_theta": [1, "x"])", "rope_theta"},
       {"llama", sizes + R"("rope_theta": [1e4, 1e4])", "rope_theta"},
       {"llama", sizes + R"("rope_theta": "10000")", "rope_theta"},
-      {"llama", sizes + R"("rotary_emb_base": "10000")", "rotary_emb_base"},
+      {"gpt_neox", sizes + R"("rotary_emb_base": "10000")", "rotary_emb_base"},
       {"llama", sizes + theta + R"("rope_scaling": [1, 2])", "rope_scaling"},
       {"llama", sizes + theta + R"("rope_scaling": {"factor": 4})", "factor"},
       {"llama", sizes + theta + R"("rope_scaling": {"rope_type": "linear",
@@ -93,7 +93,8 @@ TEST(ImportMessages, OneErrorForOneFault) {
         "rotary_emb_base": 1000, "rotary_emb_fraction": 0)",
        "no lane turns"},
       {"mimo_v2_flash", sizes + theta + R"("sliding_window": 8,
-        "hybrid_layer_pattern": [0, 1, 0, 1], "swa_num_attention_heads": 4,
+        "hybrid_layer_pattern": [0, 1, 0, 1], "partial_rotary_factor": 0.5,
+        "swa_num_attention_heads": 4,
         "swa_num_key_value_heads": 3)",
        "swa_num_key_value_heads"},
       {"gemma3_text", sizes + R"("num_hidden_layers_": 1,
@@ -216,6 +217,19 @@ TEST(ImportMessages, DefaultsThatWereTakenAreSaid) {
   EXPECT_EQ(derived.layer(0)["head"], 128);
   EXPECT_HAS(derived.warnings, "'text_config.hidden_size'");
   EXPECT_HAS(derived.warnings, "'text_config.num_attention_heads'");
+  Imported latent = readConfig(
+      R"({"model_type": "deepseek_v3", "rope_theta": 1e4, "v_head_dim": 64})");
+  ASSERT_EQ(latent.errors, "");
+  for (const char *key : {"qk_nope_head_dim", "qk_rope_head_dim"})
+    EXPECT_HAS(latent.warnings, std::string("the config has no '") + key);
+  EXPECT_FALSE(has(latent.warnings, "v_head_dim"));
+  for (const char *type : {"internlm3", "minimax_m2", "helium"}) {
+    Imported wide = readConfig(config(type, R"("rope_theta": 1e4,
+      "hidden_size": 64, "num_attention_heads": 4)"));
+    ASSERT_EQ(wide.errors, "");
+    EXPECT_EQ(wide.layer(0)["head"], 128) << type;
+    EXPECT_HAS(wide.warnings, "the config has no 'head_dim'");
+  }
   Imported whole = readConfig(config("llama", sizes + R"("rope_theta": 1e4)"));
   EXPECT_EQ(whole.warnings, "");
 }
