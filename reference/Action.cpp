@@ -152,25 +152,30 @@ void Applier::jordan(const Action &action, double *x, Mode mode) const {
 }
 
 void Applier::plane(const Action &action, double *x, Mode mode) const {
-  // X = f (v u^T - u v^T) turns the plane of u and v by f s per unit, where
-  // s^2 = |u|^2 |v|^2 - (u v)^2; exp = I + sin/s L + (1 - cos)/s^2 L^2.
+  // With u = a e1 and v = c e1 + d e2, X = f (v u^T - u v^T) turns the plane
+  // of e1 and e2 by f a d per unit; vectors that span no plane turn nothing.
   auto map = [](const std::vector<double> &data) {
     return Eigen::Map<const VectorXd>(data.data(), int64_t(data.size()));
   };
   auto u = map(values.cell(action.b).reals),
        v = map(values.cell(action.c).reals);
-  double uv = u.dot(v), s = std::sqrt(u.dot(u) * v.dot(v) - uv * uv);
+  double a = u.norm();
+  if (a == 0)
+    return;
+  VectorXd first = u / a, second = v - first * first.dot(v);
+  double d = second.norm();
+  if (d == 0)
+    return;
+  second /= d;
   Instant by = factor(program, values, action.place, mode, 0, false);
-  double rate = values.cell(action.a).f * s;
+  double rate = values.cell(action.a).f * a * d;
   Turned turned = by.real ? turnBy(by.at.f, rate) : turnBy(by.at.i, rate);
   if (transposed(mode))
     turned.sine = -turned.sine;
   Eigen::Map<VectorXd> y(x, action.width);
-  auto apply = [&](const VectorXd &z) -> VectorXd {
-    return v * u.dot(z) - u * v.dot(z);
-  };
-  VectorXd once = apply(y), twice = apply(once);
-  y += turned.sine / s * once + (1 - turned.cosine) / (s * s) * twice;
+  double p = first.dot(y), q = second.dot(y), less = turned.cosine - 1;
+  y += first * (less * p - turned.sine * q) +
+       second * (turned.sine * p + less * q);
 }
 
 void Applier::basis(const Action &action, double *x, Mode mode) const {

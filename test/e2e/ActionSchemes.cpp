@@ -293,6 +293,26 @@ std::vector<SchemeCase> planes() {
          addParam(problem, "b", {problem.heads, d}, -1, 1, random);
          addParam(problem, "w", {problem.heads}, 0.01, 0.1, random);
        }},
+      {"flat_planes", // of vectors that span none
+       [](int64_t d) {
+         std::string n = text(d);
+         auto vector = [&](const char *name) {
+           return "[for c < " + n + ": " + name + "[h, c]]";
+         };
+         return scheme("head " + n + " param a, b: f32[H, " + n +
+                       "] action plane(0.7, a = " + vector("a") +
+                       ", b = " + vector("b") + ") mask causal");
+       },
+       plain,
+       [](Problem &problem, Random &random) {
+         int64_t d = problem.q.shape[3];
+         std::vector<double> a, b(problem.heads * d); // zero but for one head
+         for (int64_t n = 0; n < problem.heads * d; ++n)
+           a.push_back(random.uniform(-1, 1));
+         std::copy(a.begin(), a.begin() + d, b.begin());
+         addValue(problem, "a", HostArray::of({problem.heads, d}, a));
+         addValue(problem, "b", HostArray::of({problem.heads, d}, b));
+       }},
       {"two_planes",
        [](int64_t d) {
          std::string n = text(d);

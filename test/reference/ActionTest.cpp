@@ -52,6 +52,16 @@ const ActionCase cases[] = {
       %u = arith.constant dense<[0.0, 1.0, 0.3, 0.4]> : tensor<4xf64>
       %v = arith.constant dense<[1.0, 0.5, 0.0, -0.2]> : tensor<4xf64>
       %a = torsor.plane %f, %u, %v : tensor<4xf64>, tensor<4xf64> -> !torsor.action<4>)"},
+    {"parallelPlane", 2, R"(
+      %f = arith.constant 0.8 : f64
+      %u = arith.constant dense<[0.3, 0.7]> : tensor<2xf64>
+      %v = arith.constant dense<[0.9, 2.1]> : tensor<2xf64>
+      %a = torsor.plane %f, %u, %v : tensor<2xf64>, tensor<2xf64> -> !torsor.action<2>)"},
+    {"zeroPlane", 2, R"(
+      %f = arith.constant 0.8 : f64
+      %u = arith.constant dense<[0.0, 0.0]> : tensor<2xf64>
+      %v = arith.constant dense<[0.9, 2.1]> : tensor<2xf64>
+      %a = torsor.plane %f, %u, %v : tensor<2xf64>, tensor<2xf64> -> !torsor.action<2>)"},
     {"concat", 5, R"(
       %f = arith.constant dense<0.7> : tensor<1xf64>
       %u = torsor.turn %f : tensor<1xf64> -> !torsor.action<2>
