@@ -269,6 +269,17 @@ bool growsBackwards(mlir::Operation *block) {
          !llvm::cast<Generator>(block).boundedOnFuture();
 }
 
+bool isIsometry(const ActionUnit &unit) {
+  auto generator = dyn_cast<Generator>(unit.block);
+  return generator && generator.isSkew() &&
+         llvm::none_of(unit.within, [](Operation *in) {
+           auto basis = dyn_cast<BasisOp>(in);
+           auto param =
+               basis ? basis.getColumns().getDefiningOp<ParamOp>() : ParamOp();
+           return basis && !(param && param.getOrthogonal());
+         });
+}
+
 std::optional<double> constantReal(Value value, int64_t index) {
   Attribute attribute;
   if (!matchPattern(value, m_Constant(&attribute)))

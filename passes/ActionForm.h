@@ -50,6 +50,10 @@ struct ActionForm {
 /// operation, only where the nesting is too deep.
 mlir::FailureOr<ActionForm> flattenAction(mlir::Value action);
 
+/// Does the unit keep every length, on either side: a skew generator, in bases
+/// that are orthogonal?
+bool isIsometry(const ActionUnit &unit);
+
 /// Replaces each chain exp(t (I (x) X_A + e N (x) I)) by the units of its base
 /// on every copy, with the chain exp(t e N) beside them: the factors commute.
 mlir::LogicalResult expandChains(ActionForm &form);

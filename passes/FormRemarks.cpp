@@ -53,7 +53,8 @@ void SchemeRemarks::phases() {
     const PlannedPair &pair = block.pairs.front();
     if (!pair.acts())
       continue;
-    (pair.isReal ? reals : integers) = true;
+    if (pair.kind == BlockKind::Turn || pair.kind == BlockKind::Plane)
+      (pair.isReal ? reals : integers) = true;
     if (pair.kind == BlockKind::Turn && pair.frequency.empty())
       constant = true;
     open = open | pair.frequency;
@@ -73,8 +74,8 @@ void SchemeRemarks::phases() {
                                 : "once for each sequence of a call"));
   if (integers)
     applied(loc, "PhaseInTurns",
-            "phases are 64-bit fixed-point turns, which wrap exactly: the law "
-            "is relative at every position");
+            "phases are 64-bit fixed-point turns, which wrap exactly: equal "
+            "differences of times are equal phases at every position");
   if (reals)
     applied(
         loc, "PhaseOfReals",

@@ -110,17 +110,8 @@ void Legality::checkUnit(const ActionUnit &unit, bool isValueAction) {
   }
   checkClock(unit);
   if (isValueAction) {
-    require(generator.isSkew() &&
-                llvm::none_of(
-                    unit.within,
-                    [](Operation *in) {
-                      auto basis = dyn_cast<BasisOp>(in);
-                      auto param =
-                          basis ? basis.getColumns().getDefiningOp<ParamOp>()
-                                : ParamOp();
-                      return isa<ChooseOp>(in) ||
-                             (basis && !(param && param.getOrthogonal()));
-                    }) &&
+    require(isIsometry(unit) &&
+                llvm::none_of(unit.within, llvm::IsaPred<ChooseOp>) &&
                 unit.by.empty() && unit.gainQ.empty(),
             op, "isometry",
             "an action on values must preserve length on every pair");

@@ -47,9 +47,9 @@ static std::string describeBounds(const StabilityFacts &facts) {
     return text + ", but its numerical abscissa is not above 0, so that no "
                   "score grows on the way\n";
   if (growth.peak)
-    text += fmt::format("; it is largest at distance {}", *growth.peak);
+    text += fmt::format("; the bound is largest at distance {}", *growth.peak);
   else if (growth.factor && *growth.factor > 1)
-    text += "; it may be largest next to distance 0";
+    text += "; the bound is largest next to distance 0";
   if (growth.settled)
     text += fmt::format(", and at most 1 from distance {} on", *growth.settled);
   else if (growth.factor)

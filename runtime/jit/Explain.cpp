@@ -220,16 +220,23 @@ static std::string describePhases(const SchemeFacts &facts) {
 
 std::string torsor::describeLegality(const SchemeFacts &facts) {
   std::string text = "Legality:\n";
-  text += facts.isRelative()
-              ? "  relative: the action enters the score only through "
-                "differences of times\n"
-          : facts.hasUnevenGains()
-              ? "  not relative: gains behind the action differ within a "
-                "block\n"
-              : "  not relative: a block has explicit times\n";
+  text +=
+      facts.isRelative()
+          ? facts.regions == TermLaw::None || facts.regions == TermLaw::Distance
+                ? "  relative: the action enters the score only through "
+                  "differences of times\n"
+                : "  relative: times enter the score only through their "
+                  "differences, but regions read inputs of the tokens\n"
+      : facts.regions == TermLaw::Absolute
+          ? "  not relative: a region is chosen by an absolute position or "
+            "index\n"
+      : facts.hasUnevenGains()
+          ? "  not relative: gains behind the action differ within a "
+            "block\n"
+          : "  not relative: a block has explicit times\n";
   text += facts.isIsometric() ? "  isometric: it preserves lengths, so scores "
                                 "stay bounded by |q| |k|\n"
-                              : "  not isometric: it changes lengths\n";
+                              : "  not isometric: it changes lengths, or may\n";
   text += facts.isBounded()
               ? "  stable: bounded for every key that the mask shows\n"
               : "  not bounded for every key that the mask shows\n";

@@ -210,6 +210,7 @@ static void writeStability(OStream &out, const SchemeFacts &facts) {
       out.attribute("reason", stability.reason);
     }
     out.attribute("commuting", stability.commuting);
+    out.attribute("regions", laws[static_cast<int>(facts.regions)]);
     out.attribute("bias", laws[static_cast<int>(stability.bias)]);
     out.attribute("scale", laws[static_cast<int>(stability.scale)]);
     out.attribute("logit", laws[static_cast<int>(stability.logit)]);

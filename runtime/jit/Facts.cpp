@@ -5,6 +5,7 @@
 #include "passes/ActionForm.h"
 #include "passes/BoundMasks.h"
 #include "passes/FormKernels.h"
+#include "passes/Legality.h"
 #include "passes/VariesBy.h"
 #include "runtime/jit/LinearTime.h"
 
@@ -22,13 +23,19 @@ bool SchemeFacts::hasTurns() const {
 
 bool SchemeFacts::isIsometric() const {
   return llvm::all_of(blocks, [](const BlockFacts &block) {
-    return block.skew && block.gainQ == 1 && block.gainK == 1;
+    return block.isometric && block.gainQ == 1 && block.gainK == 1;
   });
 }
 
 bool SchemeFacts::isRelative() const {
-  return llvm::all_of(blocks,
+  return regions != TermLaw::Absolute &&
+         llvm::all_of(blocks,
                       [](const BlockFacts &block) { return block.relative; });
+}
+
+bool SchemeFacts::startsAtIdentity() const {
+  return llvm::all_of(
+      blocks, [](const BlockFacts &block) { return block.startsAtIdentity; });
 }
 
 bool SchemeFacts::hasUnevenGains() const {
@@ -88,20 +95,22 @@ namespace {
 class Gatherer {
 public:
   Gatherer(SchemeOp scheme, SchemeFacts &facts)
-      : scheme(scheme), varies(scheme), facts(facts) {}
+      : scheme(scheme), varies(scheme), laws(scheme), facts(facts) {}
 
   void gather();
 
 private:
   SchemeOp scheme;
   VariesBy varies;
+  TermLaws laws;
   SchemeFacts &facts;
 
   TermFacts readTerm(mlir::Value value);
   void readNorm(NormOp norm);
   void addAction(mlir::Value action, std::vector<BlockFacts> &blocks);
   void addUnit(const ActionUnit &unit, std::vector<BlockFacts> &blocks);
-  bool isRelative(const ActionUnit &unit, std::string &clock) const;
+  void readTimes(const ActionUnit &unit, BlockFacts &block) const;
+  void readRegion(ChooseOp choose);
   std::optional<double> multiply(const ActionUnit &unit, bool query) const;
 };
 
@@ -131,25 +140,32 @@ static bool hasUnevenGains(const ActionUnit &unit) {
   return false;
 }
 
-/// Whether the block depends on the difference of two times of one clock alone;
-/// `clock` is its name.
-bool Gatherer::isRelative(const ActionUnit &unit, std::string &clock) const {
+/// The clock by name, and what of its two times the block depends on.
+void Gatherer::readTimes(const ActionUnit &unit, BlockFacts &block) const {
   if (!unit.timeQ && !unit.timeK)
-    return true;
+    return;
   auto read = [](mlir::Value value) {
     return value ? value.getDefiningOp<TimeOp>() : TimeOp();
   };
   TimeOp q = read(unit.timeQ), k = read(unit.timeK);
-  clock = "explicit times";
-  if (!q || !k) {
-    auto atQuery = readLinear(unit.timeQ), atKey = readLinear(unit.timeK);
-    return atQuery && atKey && *atQuery == *atKey;
+  block.relative = laws.shiftAlike(unit.timeQ, unit.timeK);
+  if (q && k && block.relative) {
+    auto given = q.getClock().getDefiningOp<ClockOp>();
+    block.clock = given ? given.getName().str() : "a running sum";
+    return;
   }
-  if (q.getClock() != k.getClock() || q.getMember() != k.getMember())
-    return false;
-  auto given = q.getClock().getDefiningOp<ClockOp>();
-  clock = given ? given.getName().str() : "a running sum";
-  return true;
+  block.clock = "explicit times";
+  auto atQuery = readLinear(unit.timeQ), atKey = readLinear(unit.timeK);
+  block.startsAtIdentity = atQuery && atKey && *atQuery == *atKey;
+}
+
+/// A condition that reads a position outweighs one that reads inputs, and that
+/// one what sees the distance alone.
+void Gatherer::readRegion(ChooseOp choose) {
+  TermLaw law = laws.of(choose.getCondition());
+  if (facts.regions == TermLaw::None || law == TermLaw::Absolute ||
+      (facts.regions == TermLaw::Distance && law != TermLaw::Distance))
+    facts.regions = law;
 }
 
 std::optional<double> Gatherer::multiply(const ActionUnit &unit,
@@ -194,18 +210,22 @@ void Gatherer::addUnit(const ActionUnit &unit,
   BlockFacts block;
   block.kind = unit.block->getName().stripDialect().str();
   block.unevenGains = !llvm::isa<ZeroOp>(unit.block) && hasUnevenGains(unit);
-  block.relative = isRelative(unit, block.clock) && !block.unevenGains;
+  readTimes(unit, block);
+  block.relative &= !block.unevenGains;
   auto isReal = [](mlir::Value time) { return time && time.getType().isF64(); };
   block.isReal = isReal(unit.timeQ) || isReal(unit.timeK);
+  block.isometric = isIsometry(unit);
   block.gainQ = multiply(unit, true);
   block.gainK = multiply(unit, false);
   if (auto generator = llvm::dyn_cast<Generator>(unit.block)) {
-    block.skew = generator.isSkew();
     block.boundedOnPast = generator.boundedOnPast();
     block.boundedOnFuture = generator.boundedOnFuture();
   }
-  for (mlir::Operation *combinator : unit.within)
+  for (mlir::Operation *combinator : unit.within) {
+    if (auto choose = llvm::dyn_cast<ChooseOp>(combinator))
+      readRegion(choose);
     block.kind += " in " + combinator->getName().stripDialect().str();
+  }
   mlir::Value rate;
   if (auto turn = llvm::dyn_cast<TurnOp>(unit.block)) {
     block.first = unit.first();
@@ -231,7 +251,9 @@ void Gatherer::addUnit(const ActionUnit &unit,
                    block.first == last.first + last.count * step &&
                    block.second == last.second + last.count * step;
     if (follows && block.kind == last.kind && block.clock == last.clock &&
-        block.relative == last.relative && block.varies == last.varies &&
+        block.relative == last.relative &&
+        block.startsAtIdentity == last.startsAtIdentity &&
+        block.isometric == last.isometric && block.varies == last.varies &&
         block.gainQ == last.gainQ && block.gainK == last.gainK &&
         block.frequencies.empty() == last.frequencies.empty()) {
       last.step = step;
@@ -296,11 +318,7 @@ void Gatherer::gather() {
   facts.full.assign(bounds.full.begin(), bounds.full.end());
   facts.byPosition = bounds.byPosition;
   facts.needsTile = bounds.needsTile;
-  facts.causal = true;
-  for (IntervalAttr interval : facts.visible)
-    for (int64_t i : {0, 1, 7, 1000, 123456})
-      facts.causal &=
-          evaluateInterval(interval, i, i, int64_t{1} << 30).second <= i + 1;
+  facts.causal = isCausalMask(mask, scheme.getContext());
 }
 
 /// What later queries may still see: the most keys of one query. Values that

@@ -29,9 +29,10 @@ struct BlockFacts {
   bool isReal = false, unevenGains = false;
   /// Constant gains on the acted lanes; absent where they are not constant.
   std::optional<double> gainQ = 1, gainK = 1;
-  bool skew = true, boundedOnPast = true, boundedOnFuture = true;
-  /// The score depends on the difference of the two times alone.
-  bool relative = true;
+  bool isometric = true, boundedOnPast = true, boundedOnFuture = true;
+  /// The score depends on the difference of the two times alone; at one token
+  /// it does not act.
+  bool relative = true, startsAtIdentity = true;
   /// Where keys are acted on: "packing", "cached", …; "" without a kernel.
   std::string keys;
 
@@ -78,6 +79,8 @@ struct SchemeFacts {
   bool isEmbedding = false;
   NormFacts norm;
   std::vector<BlockFacts> blocks, valueBlocks;
+  /// What chooses between regions of the action.
+  TermLaw regions = TermLaw::None;
   TermFacts scale, softcap, bias, logit, sink, valueBias, divisor;
   std::string readout = "softmax";
 
@@ -130,7 +133,10 @@ struct SchemeFacts {
   /// A turn or a plane acts on q and k, or on v.
   bool hasTurns() const;
   bool isIsometric() const;
+  /// A shift of all positions, or of all indices, leaves the action of every
+  /// pair as it is.
   bool isRelative() const;
+  bool startsAtIdentity() const;
   bool isBounded() const;
   /// Gains behind the action differ, or may differ, within some block.
   bool hasUnevenGains() const;

@@ -3,10 +3,7 @@
 #include "runtime/jit/Stability.h"
 
 #include "passes/ActionForm.h"
-#include "passes/VariesBy.h"
 #include "runtime/jit/Facts.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -36,10 +33,6 @@ private:
   void decideGroup(const ActionForm &form);
   void decideCommuting(const ActionForm &form);
   void boundFactors(mlir::Value action);
-  TermLaw findLaw(mlir::Value term);
-  bool readsAbsolute(mlir::Value value,
-                     llvm::DenseSet<mlir::Operation *> &seen);
-  static bool readsTokens(const llvm::DenseSet<mlir::Operation *> &seen);
 };
 
 } // namespace
@@ -64,6 +57,9 @@ void Decider::decideGroup(const ActionForm &form) {
   else if (!facts.isRelative())
     fail("translation", "explicit times of query and key enter, not their "
                         "difference");
+  else if (!facts.startsAtIdentity())
+    fail("identity", "at one token the explicit times of query and key differ, "
+                     "or may differ");
 }
 
 /// By the rules of the front end and of check-legality, which refuse all other
@@ -133,70 +129,9 @@ void Decider::boundFactors(mlir::Value action) {
         std::min(std::floor(largestExponent / fastest), 1e15));
 }
 
-/// Does a time or an index enter other than by the difference of the two?
-bool Decider::readsAbsolute(mlir::Value value,
-                            llvm::DenseSet<mlir::Operation *> &seen) {
-  mlir::Operation *op = value.getDefiningOp();
-  if (!op || !seen.insert(op).second)
-    return false;
-  if (llvm::isa<TimeOp, IndexOp>(op))
-    return true;
-  auto strip = [](mlir::Value from) {
-    while (auto *cast = from.getDefiningOp())
-      if (llvm::isa<mlir::arith::SIToFPOp, mlir::arith::ExtFOp,
-                    mlir::arith::TruncFOp>(cast))
-        from = cast->getOperand(0);
-      else
-        break;
-    return from.getDefiningOp();
-  };
-  if (llvm::isa<mlir::arith::SubIOp, mlir::arith::SubFOp>(op)) {
-    mlir::Operation *a = strip(op->getOperand(0)),
-                    *b = strip(op->getOperand(1));
-    if (llvm::isa_and_nonnull<IndexOp>(a) && llvm::isa_and_nonnull<IndexOp>(b))
-      return false;
-    auto first = llvm::dyn_cast_or_null<TimeOp>(a);
-    auto second = llvm::dyn_cast_or_null<TimeOp>(b);
-    if (first && second && first.getClock() == second.getClock() &&
-        first.getMember() == second.getMember())
-      return false;
-  }
-  for (mlir::Value operand : op->getOperands())
-    if (readsAbsolute(operand, seen))
-      return true;
-  bool found = false;
-  for (mlir::Region &region : op->getRegions())
-    region.walk([&](mlir::Operation *inner) {
-      for (mlir::Value operand : inner->getOperands())
-        found |= readsAbsolute(operand, seen);
-    });
-  return found;
-}
-
-TermLaw Decider::findLaw(mlir::Value term) {
-  VarySet set = VariesBy(scheme).of(term);
-  llvm::DenseSet<mlir::Operation *> seen;
-  if (readsAbsolute(term, seen))
-    return TermLaw::Absolute;
-  if (set.has(VarySet::Content))
-    return TermLaw::Content;
-  if (llvm::any_of(seen, llvm::IsaPred<PathSumOp>))
-    return TermLaw::Path;
-  return readsTokens(seen) ? TermLaw::Inputs : TermLaw::Distance;
-}
-
-/// Is an input of a token among these values?
-bool Decider::readsTokens(const llvm::DenseSet<mlir::Operation *> &seen) {
-  return llvm::any_of(seen, [](mlir::Operation *op) {
-    return llvm::isa<ReadOp>(op) &&
-           llvm::any_of(op->getOperands(), [](mlir::Value operand) {
-             return operand.getDefiningOp<TokenOp>() != nullptr;
-           });
-  });
-}
-
 void Decider::run() {
   mlir::Value acted;
+  TermLaws laws(scheme);
   for (mlir::Operation &op : scheme.getBody().front()) {
     if (auto action = llvm::dyn_cast<ActionTermOp>(op)) {
       acted = action.getAction();
@@ -206,11 +141,11 @@ void Decider::run() {
       decideGroup(*form);
       decideCommuting(*form);
     } else if (auto term = llvm::dyn_cast<BiasOp>(op)) {
-      out.bias = findLaw(term.getOperand());
+      out.bias = laws.of(term.getOperand());
     } else if (auto term = llvm::dyn_cast<ScaleOp>(op)) {
-      out.scale = findLaw(term.getOperand());
+      out.scale = laws.of(term.getOperand());
     } else if (auto term = llvm::dyn_cast<LogitOp>(op)) {
-      out.logit = findLaw(term.getOperand());
+      out.logit = laws.of(term.getOperand());
     }
   }
   boundFactors(acted);

@@ -5,6 +5,7 @@
 #define TORSOR_RUNTIME_JIT_STABILITY_H
 
 #include "runtime/jit/Growth.h"
+#include "runtime/jit/TermLaw.h"
 
 #include <optional>
 #include <string>
@@ -14,9 +15,6 @@ namespace torsor {
 
 struct CheckedFile;
 struct SchemeFacts;
-
-/// How a term of the logit depends on the two tokens.
-enum class TermLaw { None, Distance, Absolute, Inputs, Path, Content };
 
 /// The pairs of a rotation against the length of the training.
 struct CoverageFacts {
