@@ -15,7 +15,7 @@ static constexpr int64_t maxHead = 1024, maxLayers = 4096;
 int64_t ModelBuilder::readHeads() {
   return config
       .readInt({"num_attention_heads", "n_head", "n_heads", "num_heads",
-                "encoder_attention_heads"},
+                "encoder_attention_heads", "attention_heads"},
                1, 1 << 16)
       .value_or(0);
 }
@@ -84,10 +84,13 @@ int64_t ModelBuilder::readHead(int64_t heads) {
 }
 
 std::vector<std::string> ModelBuilder::readLayerTypes(std::string_view key,
-                                                      int64_t &layers) {
+                                                      int64_t &layers,
+                                                      int64_t further) {
   auto types = config.readWords({key});
   if (!types || types->empty())
     return {};
+  if (layers && types->size() == static_cast<size_t>(layers + further))
+    types->resize(static_cast<size_t>(layers));
   if (layers && types->size() != static_cast<size_t>(layers)) {
     messages.error(fmt::format("'{}' has {} entries, but there are {} layers; "
                                "it needs one for each",

@@ -36,9 +36,9 @@ public:
   /// any number will do.
   int64_t defaultLayers();
   /// A list with a word for each layer, checked against their number; empty if
-  /// absent.
-  std::vector<std::string> readLayerTypes(std::string_view key,
-                                          int64_t &layers);
+  /// absent. It may have words for `further` layers behind them.
+  std::vector<std::string> readLayerTypes(std::string_view key, int64_t &layers,
+                                          int64_t further = 0);
 
   /// A causal scheme of that head width with the usual scale.
   ImportedScheme makeScheme(int64_t head) const;

@@ -95,6 +95,11 @@ void DecoderReader::readKinds() {
     readPlain();
   for (int64_t n = 0; n < layers; ++n)
     kinds.push_back(types.empty() ? kindOfLayer(n) : readKind(n));
+  if (is("gemma4_text") && !openLayers && kinds.back() == LayerKind::Windowed) {
+    messages.warning("the last layer is named sliding; it sees all keys, as "
+                     "the library makes the last layer of this family do");
+    kinds.back() = LayerKind::Full;
+  }
   if (std::count(kinds.begin(), kinds.end(), LayerKind::Windowed))
     checkWindow();
   if (family.plain == PlainRule::Full) {

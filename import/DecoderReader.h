@@ -3,6 +3,8 @@
 #ifndef TORSOR_IMPORT_DECODERREADER_H
 #define TORSOR_IMPORT_DECODERREADER_H
 
+#include <map>
+
 #include "import/Build.h"
 #include "import/DecoderTable.h"
 
@@ -24,7 +26,13 @@ private:
   Reader &config;
   ImportMessages &messages;
 
-  int64_t heads = 0, head = 0, globalHead = 0, layers = 0;
+  int64_t heads = 0, head = 0, layers = 0;
+  /// Heads of full layers, of windowed ones, and of single layers, where they
+  /// differ.
+  int64_t globalHead = 0, windowedHead = 0;
+  std::map<int64_t, int64_t> headOfLayer;
+  /// Entries of lists behind those of the layers.
+  int64_t further = 0;
   bool openLayers = false;
   /// The config's list of layers, if the family reads one, and its key.
   std::vector<std::string> types;
@@ -33,11 +41,18 @@ private:
   std::vector<LayerKind> kinds;
   std::vector<bool> plain;
 
+  // --- DecoderSizes.cpp: heads, layers, and keys that only repeat them
   void readSizes();
+  void readLayerConfigs();
+  void readOtherSetting();
+  void passRepeats();
+  int64_t headOf(size_t layer);
+
   ImportedScheme makeScheme(size_t layer);
   void setRotation(ImportedScheme &scheme, size_t layer);
   void setScale(ImportedScheme &scheme);
   void setMask(ImportedScheme &scheme, LayerKind kind);
+  bool seesBothWays(ImportedScheme &scheme, LayerKind kind);
 
   // --- DecoderLayers.cpp: what each layer is
   void readKinds();

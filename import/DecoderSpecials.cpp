@@ -70,7 +70,6 @@ void DecoderReader::prepareMinimax() {
 
 void DecoderReader::prepareMimo() {
   auto list = config.readInts({"hybrid_layer_pattern"});
-  config.skip({"attention_chunk_size"}); // repeats the window
   if (!list || !types.empty())
     return;
   if (layers && list->size() != static_cast<size_t>(layers))
@@ -98,6 +97,27 @@ std::optional<int64_t> DecoderReader::readMimoWindow() {
                             "library reads it, so a window is of {}",
                             config.quote("sliding_window_size"), *before + 1));
   return *before + 1;
+}
+
+/// Does every query see keys on both sides? Sets whether pictures do, too.
+bool DecoderReader::seesBothWays(ImportedScheme &scheme, LayerKind kind) {
+  const char *const key = "use_bidirectional_attention";
+  if (family.twoSided)
+    return config.readFlag({key}).value_or(false);
+  if (!is("gemma4_text") ||
+      (config.has(key) && config.getObject()[key] == false))
+    return false;
+  auto word = config.readWord({key});
+  if (word && *word != "all" && *word != "vision")
+    messages.error(fmt::format("{} must be \"all\", \"vision\" or null",
+                               config.quote(key)));
+  // Pictures see themselves in windowed layers alone, and only if asked for.
+  if (scheme.images && word != "vision")
+    messages.error(fmt::format("--images: {}, so this model's pictures are "
+                               "causal; leave it out",
+                               config.quote(key)));
+  scheme.images = scheme.images && kind == LayerKind::Windowed;
+  return word == "all";
 }
 
 bool DecoderReader::hasSinks(LayerKind kind) {
@@ -130,9 +150,13 @@ void DecoderReader::adjustRequest(RopeRequest &request, size_t layer) {
   if (!is("step3p5"))
     return;
   // One entry a layer.
+  auto fits = [&](size_t entries) {
+    return entries == kinds.size() ||
+           entries == kinds.size() + static_cast<size_t>(further);
+  };
   if (config.has("rope_theta") && config.getObject()["rope_theta"].is_array()) {
     auto list = config.readReals({"rope_theta"});
-    if (list && list->size() == kinds.size() && (*list)[layer] > 1) {
+    if (list && fits(list->size()) && (*list)[layer] > 1) {
       request.fixedBase = (*list)[layer];
       request.fixedOrigin =
           fmt::format("rope_theta {} of a list", writeReal(*request.fixedBase));
@@ -145,7 +169,7 @@ void DecoderReader::adjustRequest(RopeRequest &request, size_t layer) {
     }
   }
   if (auto list = config.readReals({"partial_rotary_factors"})) {
-    if (list->size() == kinds.size())
+    if (fits(list->size()))
       request.fixedFraction = (*list)[layer];
     else
       messages.error(fmt::format("'partial_rotary_factors' has {} entries, but "
@@ -215,13 +239,15 @@ void DecoderReader::adjustScheme(ImportedScheme &scheme, size_t layer) {
         config.reportMissing("original_max_position_embeddings",
                              "'llama_4_scaling_beta' steps at this length");
     }
-  bool windowed = scheme.kind == "sliding_attention";
-  auto value = windowed && config.has("swa_v_head_dim")
-                   ? config.readInt({"swa_v_head_dim"}, 1, 1024)
-                   : config.readInt({"v_head_dim"}, 1, 1024);
-  if (value)
-    scheme.value = *value;
-  config.skip({"swa_head_dim", "swa_v_head_dim"});
+  if (is("mimo_v2_flash")) {
+    auto value = config.readInt({"v_head_dim"}, 1, 1024);
+    auto local = config.readInt({"swa_v_head_dim"}, 1, 1024);
+    if (local && kinds[layer] == LayerKind::Windowed)
+      value = local;
+    scheme.value = value.value_or(128);
+    if (!value)
+      builder.takeDefault("v_head_dim", 128);
+  }
   if (family.normedBehind &&
       config.readFlag({"use_qk_norm", "qk_norm"}).value_or(true)) {
     double eps = config.readReal({"rms_norm_eps"}, 0).value_or(1e-5);

@@ -65,7 +65,11 @@ struct DecoderFamily {
   bool gaps = false;
   PlainRule plain = PlainRule::None;
   ScaleRule scale = ScaleRule::Head;
+  /// `attn_logit_softcapping` is read; the cap where it is absent.
+  bool capped = false;
   double softcap = 0;
+  /// `use_bidirectional_attention` is read, true or false.
+  bool twoSided = false;
   SinkRule sinks = SinkRule::None;
   /// Base of windowed layers and its key beside the blocks; 0: as the others.
   double localBase = 0;

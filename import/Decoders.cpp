@@ -14,25 +14,6 @@ DecoderReader::DecoderReader(const DecoderFamily &family, ModelBuilder &builder)
     : family(family), builder(builder), config(builder.config),
       messages(builder.messages) {}
 
-void DecoderReader::readSizes() {
-  heads = builder.readHeads();
-  head = builder.readHead(heads);
-  globalHead = head;
-  if (is("gemma4_text"))
-    globalHead = config.readInt({"global_head_dim"}, 1, 1024).value_or(512);
-  layers = builder.readLayers();
-  if (family.typed) {
-    if (family.gaps && !config.has(typesKey))
-      typesKey = "layers_block_type";
-    types = builder.readLayerTypes(typesKey, layers);
-  }
-  if (!layers)
-    layers = builder.defaultLayers();
-  builder.model.longest =
-      config.readInt({"max_position_embeddings", "n_positions", "seq_length"})
-          .value_or(0);
-}
-
 void DecoderReader::setRotation(ImportedScheme &scheme, size_t layer) {
   LayerKind kind = kinds[layer];
   bool windowed = kind == LayerKind::Windowed, nested = builder.rope.isNested();
@@ -66,8 +47,8 @@ void DecoderReader::setScale(ImportedScheme &scheme) {
     builder.setScale(scheme, 1, "1", "this family does not scale");
     return;
   case ScaleRule::QueryPre: {
-    double scalar =
-        config.readReal({"query_pre_attn_scalar"}, 0, true).value_or(256);
+    double scalar = config.readReal({"query_pre_attn_scalar"}, 0, true)
+                        .value_or(is("step3p5") ? scheme.head : 256);
     if (scalar != static_cast<double>(scheme.head))
       builder.setScale(
           scheme, 1 / std::sqrt(scalar),
@@ -77,9 +58,7 @@ void DecoderReader::setScale(ImportedScheme &scheme) {
   }
   case ScaleRule::Multiplier: {
     auto factor = config.readReal({"attention_multiplier"}, 0, true);
-    if (!factor && !config.has("attention_multiplier"))
-      config.reportMissing("attention_multiplier",
-                           "it is this family's scale of logits");
+    builder.takeDefault("attention_multiplier", 1);
     builder.setScale(scheme, factor.value_or(1), writeReal(factor.value_or(1)),
                      "attention_multiplier");
     return;
@@ -90,8 +69,7 @@ void DecoderReader::setScale(ImportedScheme &scheme) {
 void DecoderReader::setMask(ImportedScheme &scheme, LayerKind kind) {
   if (kind == LayerKind::Windowed && window > 0)
     builder.setWindow(scheme, window, "sliding_window");
-  bool both = config.readFlag({"use_bidirectional_attention"}).value_or(false);
-  if (!both)
+  if (!seesBothWays(scheme, kind))
     return;
   scheme.causal = false;
   if (scheme.mask == MaskKind::Window) {
@@ -106,11 +84,8 @@ void DecoderReader::setMask(ImportedScheme &scheme, LayerKind kind) {
 
 ImportedScheme DecoderReader::makeScheme(size_t layer) {
   LayerKind kind = kinds[layer];
-  ImportedScheme scheme =
-      builder.makeScheme(kind == LayerKind::Full ? globalHead : head);
+  ImportedScheme scheme = builder.makeScheme(headOf(layer));
   scheme.kind = nameOf(kind);
-  if (kind == LayerKind::Full && is("gemma4_text"))
-    builder.takeDefault("global_head_dim", globalHead);
   bool several = std::count(kinds.begin(), kinds.end(), kind) <
                  static_cast<int64_t>(kinds.size());
   bool mixed = false;
@@ -124,11 +99,13 @@ ImportedScheme DecoderReader::makeScheme(size_t layer) {
   else
     setRotation(scheme, layer);
   setScale(scheme);
-  double cap = config.mentions("attn_logit_softcapping") ? 0 : family.softcap;
-  if (auto given = config.readReal({"attn_logit_softcapping"}, 0, true))
-    cap = *given;
-  if (cap > 0)
-    scheme.softcap = cap;
+  if (family.capped) {
+    double cap = config.mentions("attn_logit_softcapping") ? 0 : family.softcap;
+    if (auto given = config.readReal({"attn_logit_softcapping"}, 0, true))
+      cap = *given;
+    if (cap > 0)
+      scheme.softcap = cap;
+  }
   setMask(scheme, kind);
   if (family.sinks == SinkRule::All ||
       (family.sinks == SinkRule::Windowed && hasSinks(kind)))
@@ -149,7 +126,7 @@ void DecoderReader::run() {
   std::vector<std::vector<size_t>> stack;
   for (size_t n = 0; n < kinds.size(); ++n) {
     if (kinds[n] == LayerKind::None)
-      continue; // no attention
+      continue; // it has no attention
     size_t index = builder.add(kinds[n] == LayerKind::Linear ? makeLinear()
                                                              : makeScheme(n));
     stack.push_back({index});

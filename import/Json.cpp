@@ -16,7 +16,9 @@ namespace {
 /// Builds the document; every event that returns false ends the reading.
 class Builder : public nlohmann::json_sax<Json> {
 public:
-  Builder(Json &root, std::string_view text) : root(root), text(text) {}
+  /// `quoted`: where names of numbers were put in quotes, in order.
+  Builder(Json &root, std::string_view text, const std::vector<size_t> &quoted)
+      : root(root), text(text), quoted(quoted) {}
 
   std::string error;
 
@@ -49,13 +51,16 @@ public:
     std::string_view before = text.substr(0, at);
     size_t line =
         1 + static_cast<size_t>(std::count(before.begin(), before.end(), '\n'));
-    size_t column = at - before.rfind('\n'); // npos + 1 is 0
+    size_t start = before.rfind('\n') + 1; // npos + 1 is 0
+    size_t column = at - start + 1;
+    for (size_t place : quoted)
+      column -= place >= start && place < at ? 2 : 0;
     std::string_view words = why.what();
     bool range = words.find("out_of_range") != std::string_view::npos;
     std::string what =
         range ? "the number is beyond a double"
-              : "this is not JSON (which has no NaN, Infinity, comments or "
-                "trailing commas)";
+              : "this is not JSON (which has no comments or trailing "
+                "commas)";
     error = fmt::format("line {}, column {}: {}; found '{}'", line, column,
                         what, shorten(token));
     return false;
@@ -64,6 +69,7 @@ public:
 private:
   Json &root;
   std::string_view text;
+  const std::vector<size_t> &quoted;
   std::vector<Json *> stack;
   std::string next;
 
@@ -104,14 +110,44 @@ private:
 
 } // namespace
 
+/// The names of numbers that Python writes, though JSON has none, in quotes:
+/// they become strings, which no key of positions may be.
+static std::string quoteNumbers(std::string_view text,
+                                std::vector<size_t> &quoted) {
+  std::string out;
+  bool inside = false;
+  for (size_t at = 0; at < text.size();) {
+    if (!inside)
+      for (std::string_view name : {"-Infinity", "Infinity", "NaN"})
+        if (text.substr(at, name.size()) == name) {
+          quoted.push_back(out.size());
+          out += '"' + std::string(name) + '"';
+          text.remove_prefix(at + name.size());
+          at = 0;
+          break;
+        }
+    if (at == text.size())
+      break;
+    char c = text[at++];
+    out += c;
+    if (inside && c == '\\' && at < text.size())
+      out += text[at++];
+    else if (c == '"')
+      inside = !inside;
+  }
+  return out;
+}
+
 bool torsor::readJson(std::string_view text, Json &value, std::string &error) {
   if (text.size() > maxBytes) {
     error = fmt::format("{} bytes are more than a config has; the limit is {}",
                         text.size(), maxBytes);
     return false;
   }
-  Builder builder(value, text);
-  if (Json::sax_parse(text, &builder))
+  std::vector<size_t> quoted;
+  std::string whole = quoteNumbers(text, quoted);
+  Builder builder(value, whole, quoted);
+  if (Json::sax_parse(whole, &builder))
     return true;
   error = builder.error.empty() ? "this is not JSON" : builder.error;
   return false;

@@ -11,8 +11,9 @@ namespace torsor {
 
 using Json = nlohmann::json;
 
-/// Reads one JSON value. Refused, with line and column: text that is not
-/// JSON (NaN and Infinity are not), numbers beyond a double, a key that
+/// Reads one JSON value; the numbers NaN, Infinity and -Infinity, which Python
+/// writes, as strings. Refused, with line and column: text that is not
+/// JSON, numbers beyond a double, a key that
 /// stands twice in an object, nesting deeper than 64, more than 16 MB.
 bool readJson(std::string_view text, Json &value, std::string &error);
 

@@ -4,51 +4,10 @@
 #include <cmath>
 #include <fmt/format.h>
 
-#include "import/Build.h"
+#include "import/LatentReader.h"
 #include "import/Text.h"
-#include "import/Unread.h"
 
 using namespace torsor;
-
-namespace {
-
-struct LatentFamily {
-  std::string_view type;
-  double base = 10'000;
-  PairLayout layout = PairLayout::Adjacent;
-  int64_t plain = 128, turning = 64, value = 128, rank = 512;
-  /// A second scorer picks the keys of each query.
-  bool indexer = false;
-  RopeFamily rope = {.allLanes = true};
-  /// `rope_interleave` is read.
-  bool interleave = false;
-};
-
-class LatentReader {
-public:
-  LatentReader(const LatentFamily &family, ModelBuilder &builder)
-      : family(family), builder(builder), config(builder.config) {}
-  void run();
-
-private:
-  const LatentFamily &family;
-  ModelBuilder &builder;
-  Reader &config;
-  int64_t layers = 0, heads = 0, width = 0;
-  /// Of the latent that keys and values are projected up from.
-  int64_t rank = 0;
-
-  int64_t readWidth(std::string_view key, int64_t low, int64_t usual);
-  int64_t readTurningLanes(int64_t plain);
-  PairLayout readLayout();
-  ImportedScheme makeScheme();
-  void setLatentScale(ImportedScheme &scheme, int64_t head);
-  ImportedScheme makeKimiDelta(Reader &linear);
-  void readKimi();
-  ImportedScheme makeIndexer(const ImportedScheme &main);
-};
-
-} // namespace
 
 static const LatentFamily latentFamilies[] = {
     {.type = "deepseek_v2"},
@@ -143,6 +102,18 @@ void LatentReader::setLatentScale(ImportedScheme &scheme, int64_t head) {
                    "mscale_all_dim: its gain, squared, on every lane");
 }
 
+/// Kimi Linear's latent attention has no position; its checkpoints say so, and
+/// the library does not ask.
+bool LatentReader::isPlain() {
+  if (family.type != "kimi_linear")
+    return false;
+  if (!config.readFlag({"mla_use_nope"}).value_or(true))
+    builder.messages.error(
+        fmt::format("{}: this family is known without positions alone",
+                    config.quote("mla_use_nope")));
+  return true;
+}
+
 ImportedScheme LatentReader::makeScheme() {
   int64_t plain = readWidth("qk_nope_head_dim", 0, family.plain);
   auto given = config.readInt({"kv_lora_rank"}, 1, 1 << 16);
@@ -171,7 +142,7 @@ ImportedScheme LatentReader::makeScheme() {
           : fmt::format("After up-projection: {} lanes without position, then "
                         "{} that turn, one rotary key for all heads.",
                         plain, turning)};
-  if (config.readFlag({"mla_use_nope"}).value_or(false)) {
+  if (isPlain()) {
     scheme.docs.emplace_back(
         "No position: the rotary lanes exist, but never turn.");
     config.passOver({"rope_theta", "rope_parameters", "rope_scaling"});
@@ -190,130 +161,33 @@ ImportedScheme LatentReader::makeScheme() {
   return scheme;
 }
 
-/// Kimi Delta Attention: channel decays, then a delta correction.
-ImportedScheme LatentReader::makeKimiDelta(Reader &linear) {
-  int64_t head = linear.readInt({"head_dim"}, 1, 1024).value_or(128);
-  auto bound = linear.readReal({"gate_lower_bound"}, -100);
-  ImportedScheme scheme = builder.makeScheme(head);
-  scheme.name = "kda";
-  scheme.kind = "linear_attention";
-  scheme.docs = {"Kimi Delta Attention: each channel fades by its own gate, "
-                 "then a delta correction. The short convolutions stand "
-                 "before."};
-  std::string gate =
-      bound && *bound < 0
-          ? fmt::format("{} * sigmoid(exp(a_log[h]) * (raw[l, h, c] + "
-                        "raw_bias[h, c]))",
-                        writeReal(-*bound))
-          : "exp(a_log[h]) * softplus(raw[l, h, c] + raw_bias[h, c])";
-  scheme.declarations = {
-      {"input", fmt::format("raw: f32[H, {}] per token", head), ""},
-      {"input", "beta: f32[H] per token in 0 .. 1", ""},
-      {"param", "a_log: f32[H]", ""},
-      {"param", fmt::format("raw_bias: f32[H, {}]", head), ""},
-      {"clock", fmt::format("tau[c < {}] = sum l <= j: {}", head, gate), ""}};
-  scheme.norm = "l2";
-  scheme.actionText =
-      fmt::format("sum c < {}: decay(1, rate = 1) at tau[c]", head);
-  scheme.readout = "delta(beta = beta[j, h])";
-  return scheme;
-}
-
-void LatentReader::readKimi() {
-  builder.stopped = true; // until the lists are read
-  const Json *entry = config.find("linear_attn_config");
-  ImportMessages &messages = builder.messages;
-  if (!entry)
-    return config.reportMissing("linear_attn_config",
-                                "it lists the full and the linear layers");
-  if (!entry->is_object())
-    return messages.error(
-        fmt::format("{} must be an object that lists the full and the linear "
-                    "layers",
-                    config.quote("linear_attn_config")));
-  Reader linear(*entry, "linear_attn_config", messages);
-  auto full = linear.readInts({"full_attn_layers"}, 1);
-  auto kda = linear.readInts({"kda_layers"}, 1);
-  if (!layers || !full) {
-    if (messages.hasErrors())
-      return;
-    messages.error("a config of this family needs 'num_hidden_layers' and "
-                   "'linear_attn_config.full_attn_layers'");
-    return;
-  }
-  builder.stopped = false;
-  size_t latent = builder.add(makeScheme());
-  size_t delta = builder.add(makeKimiDelta(linear));
-  std::vector<std::vector<size_t>> stack(static_cast<size_t>(layers), {delta});
-  for (int64_t n : *full) // counted from 1
-    if (n <= layers)
-      stack[n - 1] = {latent};
-    else
-      messages.error(fmt::format("{} names layer {}, counted from 1, but there "
-                                 "are {} layers",
-                                 linear.quote("full_attn_layers"), n, layers));
-  if (kda && full->size() + kda->size() != static_cast<size_t>(layers))
-    messages.error(fmt::format(
-        "{} and {} together name {} layers, but there are {}",
-        linear.quote("full_attn_layers"), linear.quote("kda_layers"),
-        full->size() + kda->size(), layers));
-  linear.skip({"head_dim", "gate_lower_bound"});
-  if (!messages.hasErrors())
-    checkUnread(linear, builder.options, builder.model);
-  messages.note("the lists of layers count from 1; the stack counts from 0");
-  builder.addStack(builder.stackName(), std::move(stack));
-}
-
-/// The second scorer that picks keys: its rotary lanes come first, in the
-/// other layout than the main path's.
-ImportedScheme LatentReader::makeIndexer(const ImportedScheme &main) {
-  int64_t head = config.readInt({"index_head_dim"}, 1, 1024).value_or(128);
-  int64_t keys = config.readInt({"index_topk"}, 1).value_or(2048);
-  config.skip({"index_n_heads"});
-  ImportedScheme scheme = builder.makeScheme(head);
-  scheme.name = "indexer";
-  scheme.kind = "indexer";
-  scheme.docs = {"The scorer that picks keys: only its action is used, to turn "
-                 "its queries and to append its keys."};
-  scheme.rotation = main.rotation;
-  if (scheme.rotation) {
-    if (scheme.rotation->width > head)
-      builder.messages.error(
-          fmt::format("{} is smaller than the {} rotary lanes",
-                      config.quote("index_head_dim"), scheme.rotation->width));
-    scheme.rotation->layout =
-        family.layout == PairLayout::Adjacent && family.type == "deepseek_v32"
-            ? PairLayout::Split
-            : PairLayout::Adjacent;
-    scheme.after = std::max<int64_t>(head - scheme.rotation->width, 0);
-  }
-  builder.messages.note(fmt::format(
-      "each query sees the {} keys that 'indexer' picks; give its choice as a "
-      "mask of your own: 'latent_attention' sees every key before the query",
-      keys));
-  return scheme;
+/// Layers of two attentions each; the other key counts attentions.
+int64_t LatentReader::readPairs() {
+  auto pairs = config.readInt({"num_layers"}, 1, 4096);
+  auto attentions = config.readInt({"num_hidden_layers"}, 1, 8192);
+  if (pairs && attentions && *attentions != *pairs && *attentions != 2 * *pairs)
+    builder.messages.error(fmt::format(
+        "{} and {} disagree: a layer has two attentions; remove one",
+        config.quote("num_layers"), config.quote("num_hidden_layers")));
+  builder.messages.note("each layer has two attentions, each with a cache of "
+                        "its own, so the stack lists two for each layer");
+  return pairs ? *pairs : (attentions.value_or(0) + 1) / 2;
 }
 
 void LatentReader::run() {
   builder.rope.begin(family.rope, family.type);
   heads = builder.readHeads();
   width = builder.readWidth();
-  layers = builder.readLayers();
+  if (family.type == "longcat_flash")
+    layers = readPairs();
+  else
+    layers = builder.readLayers();
   builder.model.longest =
       config.readInt({"max_position_embeddings"}).value_or(0);
-  if (family.type == "kimi_linear") {
+  if (family.type == "kimi_linear")
     readKimi();
-  } else {
-    ImportedScheme scheme = makeScheme();
-    std::vector<size_t> uses = {builder.add(scheme)};
-    if (family.indexer)
-      uses.push_back(builder.add(makeIndexer(scheme)));
-    builder.addStack(
-        builder.stackName(),
-        std::vector<std::vector<size_t>>(
-            static_cast<size_t>(std::max<int64_t>(layers, 1)), uses),
-        layers == 0);
-  }
+  else
+    addLayers();
   if (builder.options.absorbed)
     builder.messages.note(fmt::format(
         "absorbed: of each head, q is W_UK^T q_nope, then q_rope; there is one "

@@ -72,7 +72,9 @@ void RopeReader::readYarn(Reader &block, Rotation &rotation) {
   readLength(block, rotation, true);
   rotation.fast = block.readReal({"beta_fast"}, 0, true).value_or(32);
   rotation.slow = block.readReal({"beta_slow"}, 0, true).value_or(1);
-  rotation.truncate = block.readFlag({"truncate"}).value_or(true);
+  // Absent, it is on; null, the library takes it for off.
+  rotation.truncate =
+      block.readFlag({"truncate"}).value_or(!block.mentions("truncate"));
   if (rotation.fast < rotation.slow)
     messages.error(fmt::format(
         "{} lies below {}: they count turns, and faster pairs make more; "

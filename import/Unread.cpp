@@ -12,7 +12,7 @@ using namespace torsor;
 
 /// A key with one of these in its name speaks of positions, unless it is one
 /// of the names below.
-static constexpr std::array<std::string_view, 28> positionalWords = {
+static constexpr std::array<std::string_view, 30> positionalWords = {
     "rope",
     "rotary",
     "position",
@@ -40,8 +40,10 @@ static constexpr std::array<std::string_view, 28> positionalWords = {
     "attn_type",
     "clamp_len",
     "scale_attn",
-    "local_attention"};
-static constexpr std::array<std::string_view, 18> harmless = {
+    "local_attention",
+    "bidirectional",
+    "use_nope"};
+static constexpr std::array<std::string_view, 17> harmless = {
     "max_position_embeddings",
     "final_logit_softcapping",
     "mlp_layer_types",
@@ -53,7 +55,6 @@ static constexpr std::array<std::string_view, 18> harmless = {
     "pooler_hidden_size",
     "sink_token_id",
     "ssm_head_dim",
-    "use_bidirectional_attention",
     "position_ids",
     "original_max_position_embeddings",
     "vision_head_dim",

@@ -10,6 +10,7 @@
 #include "tools/torsor/Options.h"
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <fmt/format.h>
 
 using namespace torsor;
@@ -43,6 +44,10 @@ static void runImport(const ImportCommand &command) {
   if (!readWholeFile(command.path == "-" ? "/dev/stdin" : command.path, text,
                      error))
     failUser(fmt::format("cannot read '{}': {}", command.path, error));
+  std::error_code unknown; // e.g. of a file that is yet to be made
+  if (std::filesystem::equivalent(command.path, command.output, unknown))
+    failUser(fmt::format("-o {}: this is the config; name another file",
+                         command.output));
   ImportOptions options = command.options;
   if (command.gain > 0)
     options.gain = command.gain;
