@@ -51,7 +51,7 @@ bool DecoderReader::hasKind(LayerKind kind) const {
   case LayerKind::Full:
     return true;
   case LayerKind::Windowed:
-    return family.windows != WindowRule::None;
+    return family.windows != WindowRule::None && !family.states;
   case LayerKind::Chunked:
     return is("llama4_text");
   case LayerKind::Linear:

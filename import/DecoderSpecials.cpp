@@ -147,6 +147,15 @@ void DecoderReader::adjustRequest(RopeRequest &request, size_t layer) {
     request.fixedOrigin =
         fmt::format("10000 times rope_ratio {}", writeReal(ratio));
   }
+  // The library gives the key to full layers and forgets it for the others.
+  if (is("olmo3") && !builder.rope.isNested() &&
+      kinds[layer] == LayerKind::Windowed)
+    if (auto base = config.readReal({"rope_theta"}, 1, true);
+        base && *base != family.base)
+      messages.error(fmt::format(
+          "{}: for this family, the library gives it to full layers alone, and "
+          "{} to windowed ones; write 'rope_parameters' with a block for each",
+          config.quote("rope_theta"), writeReal(family.base)));
   if (!is("step3p5"))
     return;
   // One entry a layer.

@@ -55,6 +55,9 @@ static OrderedJson describeLayer(const ImportedScheme &scheme) {
       scheme.softcap ? OrderedJson(*scheme.softcap) : OrderedJson(nullptr);
   out["sinks"] = scheme.sinks;
   out["scale"] = scheme.scale;
+  out["norm"] = scheme.norm.empty()
+                    ? OrderedJson(nullptr)
+                    : OrderedJson(scheme.norm.substr(0, scheme.norm.find('(')));
   if (scheme.queryGain)
     out["query_gain"] = {{"rate", scheme.queryGain->rate},
                          {"period", scheme.queryGain->period},

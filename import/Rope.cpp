@@ -189,6 +189,11 @@ std::optional<int64_t> RopeReader::readLanes(const RopeRequest &request,
   if (family.width == WidthKeys::Lanes ||
       family.width == WidthKeys::LanesOrFactor)
     width = config.readInt({"rotary_dim"}, 0, 1 << 20);
+  if (family.width == WidthKeys::Lanes && !config.mentions("rotary_dim")) {
+    width = 64;
+    messages.warning("the config has no 'rotary_dim'; this family's own "
+                     "default, 64, is taken");
+  }
   double fraction = inner ? *inner : outer ? *outer : request.fraction;
   Reader &source = inner ? *block : config;
   if (fraction > 1) {
@@ -219,6 +224,12 @@ bool RopeReader::readWidth(const RopeRequest &request, Reader *block,
       if (block && !whole)
         passWhole(*block, key);
     }
+  if (block && nested && family.width == WidthKeys::Factor &&
+      rotation.rule != RopeRule::Default &&
+      !block->has("partial_rotary_factor"))
+    block->reportMissing("partial_rotary_factor",
+                         "under a rescaling, the library does not take this "
+                         "family's own");
   std::optional<int64_t> lanes =
       readLanes(request, block, whole || family.width != WidthKeys::None);
   if (!lanes)

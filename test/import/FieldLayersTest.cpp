@@ -163,8 +163,10 @@ TEST(FieldImport, HYB_05_TheTemperatureStepsAtFloors) {
     "num_hidden_layers": 4, "rope_theta": 500000, "attn_scale": 0.1,
     "floor_scale": 8192})");
   ASSERT_EQ(out.errors, "");
-  for (size_t n = 0; n < 4; ++n)
+  for (size_t n = 0; n < 4; ++n) {
     EXPECT_EQ(out.layer(n).contains("query_gain"), n == 3) << n;
+    EXPECT_EQ(out.layer(n)["norm"], n == 3 ? Json() : Json("rms")) << n;
+  }
   const QueryGain &gain = *out.result.model.schemes[1].queryGain;
   auto at = [&](int64_t p) {
     return 1 +

@@ -217,6 +217,37 @@ TEST(RopeKeys, ABlockForEachLayerTypeOrOneForAll) {
              "'rope_local_base_freq' = 7000000.0 disagree");
 }
 
+// What the library makes of these differs from what they say.
+TEST(RopeKeys, ThatTheLibraryDropsHalfwayAreRefused) {
+  EXPECT_HAS(readConfig(config("olmo3", R"("sliding_window": 8,
+    "rope_theta": 1e4)"))
+                 .errors,
+             "'rope_theta' = 10000.0: for this family, the library gives it to "
+             "full layers alone, and 500_000 to windowed ones");
+  EXPECT_EQ(readConfig(config("olmo3", R"("sliding_window": 8,
+    "rope_theta": 5e5)"))
+                .errors,
+            "");
+  EXPECT_HAS(readConfig(config("mimo_v2_flash", R"("rope_parameters":
+    {"full_attention": {"rope_type": "linear", "factor": 2, "rope_theta": 1e6},
+     "sliding_attention": {"rope_type": "default", "rope_theta": 1e4}})"))
+                 .errors,
+             "'rope_parameters.full_attention.partial_rotary_factor' is "
+             "missing");
+}
+
+TEST(RopeKeys, LanesOfTheFamiliesOwn) {
+  for (const char *type : {"gptj", "codegen"}) {
+    Imported out = readConfig(config(type, R"("n": 1)"));
+    ASSERT_EQ(out.errors, "");
+    EXPECT_EQ(out.layer(0)["rotary_width"], 64) << type;
+    EXPECT_HAS(out.warnings, "the config has no 'rotary_dim'");
+    EXPECT_EQ(readConfig(config(type, R"("rotary_dim": null)"))
+                  .layer(0)["rotary_width"],
+              128);
+  }
+}
+
 TEST(RopeKeys, TheUsersGainIsOnEveryRotatedLayer) {
   ImportOptions options;
   options.gain = 1.5;
