@@ -172,11 +172,12 @@ void Compilation::choose() {
   else
     diagnostics.error(
         whole, "empty",
-        fmt::format("there is no scheme here{}; the shortest is: scheme name {{ "
-                    "head 64 mask causal }}",
-                    holdsDefinitions(*file)
-                        ? ", and definitions are checked where one uses them"
-                        : ""));
+        fmt::format(
+            "there is no scheme here{}; the shortest is: scheme name {{ "
+            "head 64 mask causal }}",
+            holdsDefinitions(*file)
+                ? ", and definitions are checked where one uses them"
+                : ""));
 }
 
 bool Compilation::getCanonical(std::string &text) {
