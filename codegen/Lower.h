@@ -23,6 +23,9 @@ namespace torsor {
 mlir::LogicalResult lowerToLlvmDialect(mlir::ModuleOp module,
                                        mlir::TimingScope &timing);
 
+/// Powers of integers as loops.
+void lowerPowers(mlir::ModuleOp module);
+
 /// Math on vectors as polynomials, the rest as calls of libm.
 mlir::LogicalResult lowerMath(mlir::ModuleOp module);
 

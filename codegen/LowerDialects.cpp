@@ -84,6 +84,7 @@ static LogicalResult lowerLoops(ModuleOp module) {
 
 LogicalResult lowerToLlvmDialect(ModuleOp module, TimingScope &timing) {
   saturateConversions(module);
+  lowerPowers(module);
   uniteConstants(module);
   TimingScope step = timing.nest("loops to branches");
   if (failed(lowerLoops(module)))

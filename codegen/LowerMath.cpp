@@ -56,7 +56,7 @@ LogicalResult lowerMath(ModuleOp module) {
   }
   RewritePatternSet patterns(context);
   populateMathToLibmConversionPatterns(patterns);
-  math::populateExpansionPatterns(patterns, {"math.fpowi", "math.ipowi"});
+  math::populateExpansionPatterns(patterns, {"math.fpowi"});
   ConversionTarget target(*context);
   target.addLegalDialect<arith::ArithDialect, func::FuncDialect,
                          LLVM::LLVMDialect, vector::VectorDialect>();

@@ -228,6 +228,42 @@ std::vector<SchemeCase> contents() {
   };
 }
 
+/// Integers to a power that is not constant: per pair, per row and per head,
+/// with results that wrap, and in a mask.
+std::vector<SchemeCase> powers() {
+  return {
+      {"power_of_minus_one",
+       [](int64_t d) {
+         return scheme(d, "action " + rope(d) +
+                              " bias (-1) ^ (i + j + h) mask causal");
+       },
+       biased, nothing},
+      {"power_wraps",
+       [](int64_t d) {
+         return scheme(d, "bias ((j mod 9 - 4) ^ (i mod 150)) div 2 ^ 60 + "
+                          "(3 ^ (j + h)) div 2 ^ 60 + 0 ^ j mask causal");
+       },
+       biased, nothing},
+      {"power_of_param",
+       [](int64_t d) {
+         return scheme(d, "param c: i64 in -3 .. 3 bias c ^ (j mod 3) + (j mod "
+                          "64) ^ (age mod 2) / 64 sink (-2) ^ (i mod 3) scale "
+                          "c ^ (h mod 2) / sqrt(D) mask window(70)");
+       },
+       [](int64_t d) { return Magnitude{3 / std::sqrt(double(d)), 80}; },
+       [](Problem &problem, Random &) {
+         addValue(problem, "c", HostArray::of({}, std::vector<int64_t>{-3}));
+       }},
+      {"power_in_mask",
+       [](int64_t d) {
+         return scheme(d, "action " + rope(d) +
+                              " mask causal and (-1) ^ j == 1 and (j mod 5) ^ "
+                              "(i mod 4) < 30");
+       },
+       [](int64_t) { return Magnitude{}; }, nothing},
+  };
+}
+
 } // namespace
 
 std::vector<SchemeCase> pathCases() {
@@ -292,8 +328,9 @@ std::vector<SchemeCase> pathCases() {
 }
 
 std::vector<SchemeCase> termCases() {
-  std::vector<SchemeCase> all = norms(), more = contents();
-  all.insert(all.end(), more.begin(), more.end());
+  std::vector<SchemeCase> all = norms();
+  for (auto list : {contents(), powers()})
+    all.insert(all.end(), list.begin(), list.end());
   return all;
 }
 
