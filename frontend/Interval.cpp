@@ -38,10 +38,22 @@ Interval Interval::exactly(const Integer &value) {
   return {down(real), up(real)};
 }
 
-Interval torsor::negated(Interval a) { return {-a.hi, -a.lo}; }
+double Interval::most() const {
+  auto size = [&](double end) {
+    return std::isinf(end) ? reach : std::abs(end);
+  };
+  return std::max(size(lo), size(hi));
+}
+
+Interval torsor::wrapped(Interval a) {
+  constexpr double limit = 0x1p63;
+  return a.most() < limit ? a : Interval{-inf, inf, limit};
+}
+
+Interval torsor::negated(Interval a) { return {-a.hi, -a.lo, a.reach}; }
 
 Interval torsor::sum(Interval a, Interval b) {
-  return {down(a.lo + b.lo), up(a.hi + b.hi)};
+  return {down(a.lo + b.lo), up(a.hi + b.hi), a.most() + b.most()};
 }
 
 Interval torsor::difference(Interval a, Interval b) {
@@ -49,8 +61,10 @@ Interval torsor::difference(Interval a, Interval b) {
 }
 
 Interval torsor::product(Interval a, Interval b) {
-  return hull({times(a.lo, b.lo), times(a.lo, b.hi), times(a.hi, b.lo),
-               times(a.hi, b.hi)});
+  Interval r = hull({times(a.lo, b.lo), times(a.lo, b.hi), times(a.hi, b.lo),
+                     times(a.hi, b.hi)});
+  r.reach = a.most() * b.most();
+  return r;
 }
 
 Interval torsor::quotient(Interval a, Interval b) {
@@ -72,22 +86,22 @@ Interval torsor::floorQuotient(Interval a, Interval b) {
   // A quotient that vanishes in the limit from below floors to -1.
   if ((a.lo < 0 && b.hi > 0) || (a.hi > 0 && b.lo < 0))
     r.lo = std::min(r.lo, -1.0);
-  return {std::floor(r.lo), std::floor(r.hi)};
+  return {std::floor(r.lo), std::floor(r.hi), a.most()};
 }
 
 Interval torsor::floorRemainder(Interval a, Interval b) {
   if (b.lo > 0) {
-    Interval r{0, b.hi - 1};
+    Interval r{0, b.hi - 1, b.most()};
     if (a.lo >= 0)
       r.hi = std::min(r.hi, a.hi);
     return a.lo >= 0 && a.hi < b.lo ? a : r;
   }
   if (b.hi < 0)
-    return {b.lo + 1, 0};
+    return {b.lo + 1, 0, b.most()};
   return Interval::everything();
 }
 
-Interval torsor::power(Interval a, Interval b, bool whole) {
+static Interval powerEnds(Interval a, Interval b, bool whole) {
   if (whole && b.lo == b.hi && b.lo >= 0) {
     double n = b.lo;
     bool even = std::fmod(n, 2) == 0;
@@ -113,16 +127,25 @@ Interval torsor::power(Interval a, Interval b, bool whole) {
   return {std::max(r.lo, 0.0), r.hi};
 }
 
+Interval torsor::power(Interval a, Interval b, bool whole) {
+  Interval r = powerEnds(a, b, whole);
+  r.reach = std::pow(std::max(a.most(), 1.0), b.most());
+  return r;
+}
+
 Interval torsor::joined(Interval a, Interval b) {
-  return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
+  return {std::min(a.lo, b.lo), std::max(a.hi, b.hi),
+          std::max(a.most(), b.most())};
 }
 
 Interval torsor::minimum(Interval a, Interval b) {
-  return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
+  return {std::min(a.lo, b.lo), std::min(a.hi, b.hi),
+          std::max(a.most(), b.most())};
 }
 
 Interval torsor::maximum(Interval a, Interval b) {
-  return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
+  return {std::max(a.lo, b.lo), std::max(a.hi, b.hi),
+          std::max(a.most(), b.most())};
 }
 
 Interval torsor::clamped(Interval x, Interval lo, Interval hi) {
@@ -131,14 +154,14 @@ Interval torsor::clamped(Interval x, Interval lo, Interval hi) {
 
 Interval torsor::absolute(Interval a) {
   double far = std::max(std::abs(a.lo), std::abs(a.hi));
-  if (a.contains(0))
-    return {0, far};
-  return {std::min(std::abs(a.lo), std::abs(a.hi)), far};
+  double near = std::min(std::abs(a.lo), std::abs(a.hi));
+  return {a.contains(0) ? 0 : near, far, a.reach};
 }
 
 Interval torsor::squared(Interval a) {
-  Interval b = absolute(a);
-  return hull({times(b.lo, b.lo), times(b.hi, b.hi)});
+  Interval b = absolute(a), r = hull({times(b.lo, b.lo), times(b.hi, b.hi)});
+  r.reach = a.most() * a.most();
+  return r;
 }
 
 Interval torsor::rising(Interval a, double (*f)(double), Interval limits) {

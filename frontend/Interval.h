@@ -17,13 +17,20 @@ struct Interval {
 
   double lo = -inf;
   double hi = inf;
+  /// What an infinite end stands for in size: of an index, a length or a
+  /// position 2^31, more after arithmetic. Only `wrapped` looks at it.
+  double reach = 0x1p31;
 
   static Interval exactly(double value) { return {value, value}; }
   static Interval exactly(const Integer &value);
   static Interval everything() { return {}; }
 
+  /// The largest size of a number in it.
+  double most() const;
   bool contains(double value) const { return lo <= value && value <= hi; }
-  bool operator==(const Interval &) const = default;
+  bool operator==(const Interval &other) const {
+    return lo == other.lo && hi == other.hi;
+  }
 };
 
 Interval negated(Interval a);
@@ -43,6 +50,9 @@ Interval maximum(Interval a, Interval b);
 Interval clamped(Interval x, Interval lo, Interval hi);
 Interval absolute(Interval a);
 Interval squared(Interval a);
+/// Of an int at run time, which wraps at 64 bits: nothing is known of what may
+/// leave them.
+Interval wrapped(Interval a);
 /// The image under a function that never decreases; `limits` are its infimum
 /// and supremum.
 Interval rising(Interval a, double (*f)(double), Interval limits);

@@ -96,7 +96,8 @@ Meaning Sema::arithmetic(const BinaryExpr *e, Scalar a, Scalar b, Env &env) {
   if (!fitsRunTime(made, e, env))
     return Meaning();
   warnAbsolute(e, a, b, made, env);
-  return {made, boundsOf(e, a, b, ints, env)};
+  Interval range = boundsOf(e, a, b, ints, env);
+  return {made, ints ? wrapped(range) : range};
 }
 
 bool Sema::divisorIsSafe(const BinaryExpr *e, Scalar b, Env &env) {

@@ -146,7 +146,8 @@ Meaning Sema::applyILog2(const CallExpr *e, Scalar x, Env &env) {
     Integer value(int64_t(x.node->integer.log2()));
     return {graph.integer(value, e->range), Interval::exactly(value)};
   }
-  double most = std::isinf(x.range.hi) ? 63 : std::floor(std::log2(x.range.hi));
+  // At run time an int is below 2^63.
+  double most = std::min(62.0, std::floor(std::log2(x.range.hi)));
   return {graph.make(NodeOp::ILog2, NumberType::Int, {x.node}, e->range),
           {std::floor(std::log2(x.range.lo)), most}};
 }

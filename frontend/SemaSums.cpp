@@ -202,6 +202,8 @@ Meaning Sema::addNumbers(llvm::ArrayRef<Meaning> terms, const SumExpr *e,
         total = {graph.make(NodeOp::Add, type, {total.node, level[p].node},
                             e->range),
                  torsor::sum(total.range, level[p].range)};
+        if (type == NumberType::Int)
+          total.range = wrapped(total.range);
         if (!spend(env, e->range) || !fitsRunTime(total.node, e, env))
           return Meaning();
       }

@@ -165,11 +165,23 @@ RealRange RealRanges::compute(Operation *op) const {
       .Default([&](Operation *) { return computeArithmetic(op); });
 }
 
+/// Ints wrap at 64 bits: nothing is known of what may leave them.
+static RealRange wrapped(Operation *op, RealRange range) {
+  auto leaves = [](double end) {
+    return std::isfinite(end) && std::abs(end) >= 0x1p63;
+  };
+  return isa<IntegerType>(op->getResult(0).getType()) &&
+                 (leaves(range.low) || leaves(range.high))
+             ? RealRange()
+             : range;
+}
+
 RealRange RealRanges::computeArithmetic(Operation *op) const {
   auto in = [&](unsigned n) { return of(op->getOperand(n)); };
   return llvm::TypeSwitch<Operation *, RealRange>(op)
       .Case<arith::AddIOp, arith::AddFOp>([&](auto) {
-        return make(in(0).low + in(1).low, in(0).high + in(1).high);
+        return wrapped(op,
+                       make(in(0).low + in(1).low, in(0).high + in(1).high));
       })
       .Case<arith::SubIOp, arith::SubFOp>([&](auto) {
         RealRange range = make(in(0).low - in(1).high, in(0).high - in(1).low);
@@ -177,14 +189,15 @@ RealRange RealRanges::computeArithmetic(Operation *op) const {
           range.low = std::max(range.low, 0.0);
         if (isCausal && isAge(op, true))
           range.high = std::min(range.high, 0.0);
-        return range;
+        return wrapped(op, range);
       })
       .Case<arith::MulIOp, arith::MulFOp>([&](auto) {
         if (op->getOperand(0) == op->getOperand(1)) {
           RealRange range = absolute(in(0));
-          return make(range.low * range.low, range.high * range.high);
+          return wrapped(op,
+                         make(range.low * range.low, range.high * range.high));
         }
-        return multiply(in(0), in(1));
+        return wrapped(op, multiply(in(0), in(1)));
       })
       .Case([&](arith::DivFOp) { return divide(in(0), in(1)); })
       .Case<arith::FloorDivSIOp, arith::DivSIOp>([&](auto) {

@@ -96,6 +96,23 @@ TEST(Interval, IsTight) {
   EXPECT_EQ(absolute({-5, 3}), (Interval{0, 5}));
 }
 
+TEST(Interval, IsUnknownOfWhatMayWrap) {
+  Interval index{0, Interval::inf}, large{0x1p62, 0x1p62}, all;
+  EXPECT_EQ(wrapped({-5, 3}), (Interval{-5, 3}));
+  EXPECT_EQ(wrapped(sum(index, {1, 1})), (Interval{1, Interval::inf}));
+  EXPECT_EQ(wrapped(product(index, index)), index);
+  EXPECT_EQ(wrapped(power({2, 2}, {0, 40}, true)), (Interval{1, 0x1p40}));
+  EXPECT_EQ(wrapped(sum(large, large)), all);
+  EXPECT_EQ(wrapped(product(sum(index, {1, 1}), large)), all);
+  EXPECT_EQ(wrapped(product(product(index, index), index)), all);
+  EXPECT_EQ(wrapped(squared(product(index, index))), all);
+  EXPECT_EQ(wrapped(power({3, 3}, index, true)), all);
+  // What wrapped once stays unknown, though one end be known again.
+  Interval any = wrapped(sum(large, large));
+  EXPECT_EQ(wrapped(sum(absolute(any), {1, 1})), all);
+  EXPECT_EQ(wrapped(difference(minimum(any, {5, 5}), {1, 1})), all);
+}
+
 TEST(Interval, IntegersBeyondF64RoundOutwards) {
   Interval r = Interval::exactly(*Integer::parse("9007199254740993"));
   EXPECT_LT(r.lo, 9007199254740993.0);

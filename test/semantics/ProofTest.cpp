@@ -97,6 +97,19 @@ TEST(Proof, FollowsIntervalsThroughOperators) {
   EXPECT_EQ(idsOf(table + "bias w[h, age]"), "index@3:11");
 }
 
+TEST(Proof, IntegersWrapAtRunTime) {
+  EXPECT_EQ(idsOf("bias log((i + 1) * (j + 1))"), "");
+  EXPECT_EQ(idsOf("bias log(2 ^ ilog2(i + 1))"), "");
+  EXPECT_EQ(idsOf("bias log((i + 1) * 9_223_372_036_854_775_807)"),
+            "domain@2:10");
+  EXPECT_EQ(idsOf("bias log(1 + i * i * i)"), "domain@2:10");
+  EXPECT_EQ(idsOf("bias log(2 ^ i)"), "domain@2:10");
+  EXPECT_EQ(idsOf("bias log(1 + (sum n < 4: i * 4_611_686_018_427_387_904))"),
+            "domain@2:10");
+  // Reals do not.
+  EXPECT_EQ(idsOf("bias log((i + 1.0) * 9_223_372_036_854_775_807)"), "");
+}
+
 TEST(Proof, SquaresAreNeverNegative) {
   EXPECT_EQ(idsOf("bias -sqrt(delta ^ 2) mask all"), "");
   EXPECT_EQ(idsOf("bias -sqrt(delta * delta) mask all"), "");
