@@ -195,15 +195,18 @@ static std::string describeMask(const SchemeFacts &facts) {
 static std::string describePhases(const SchemeFacts &facts) {
   if (!facts.f32Reference && facts.turnsByReals())
     return fmt::format(
-        "  phases of a clock of reals count every bit of time "
-        "and frequency: at any time\n  a phase is off by at most "
-        "{:.2g} radians\n",
-        *facts.phaseError);
+        "  phases of a clock of reals count every bit of time: a phase is off "
+        "by at most {:.2g} radians\n  and by {}\n",
+        *facts.phaseError,
+        facts.phaseGrowth ? fmt::format("{:.2g} more for each unit of time",
+                                        *facts.phaseGrowth)
+                          : std::string("2.2e-16 of itself more"));
   if (!facts.f32Reference)
     return fmt::format("  phases are 64-bit fractions of a turn: equal "
                        "differences give equal bits,\n  and at position {:.0f} "
-                       "a phase is off by at most {:.2g} radians\n",
-                       facts.longest, *facts.phaseError);
+                       "a phase is off by at most {:.2g} radians, {:.2g} for "
+                       "each unit\n",
+                       facts.longest, *facts.phaseError, *facts.phaseGrowth);
   std::string text =
       "  phases are f32 products of time and frequency, as other libraries "
       "have them:\n  equal differences no longer give equal bits";

@@ -232,7 +232,14 @@ static void writePhase(OStream &out, const SchemeFacts &facts) {
   out.attributeObject("phase", [&] {
     out.attribute("arithmetic", facts.f32Reference ? "f32_reference" : "exact");
     attributeReal(out, "longest_position", facts.longest);
-    attributeReal(out, "error_bound_radians", facts.phaseError);
+    if (facts.f32Reference || !facts.turnsByReals())
+      attributeReal(out, "error_bound_radians", facts.phaseError);
+    else
+      attributeReal(out, "error_bound_radians",
+                    facts.phaseGrowth
+                        ? std::optional(*facts.phaseError +
+                                        *facts.phaseGrowth * facts.longest)
+                        : std::nullopt);
   });
 }
 

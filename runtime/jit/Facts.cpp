@@ -12,7 +12,6 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
-#include <numbers>
 
 using namespace torsor;
 
@@ -53,41 +52,6 @@ bool SchemeFacts::isBounded() const {
   return llvm::all_of(blocks, [this](const BlockFacts &block) {
     return block.boundedOnPast && (causal || block.boundedOnFuture);
   });
-}
-
-double torsor::getPhaseError(double position) {
-  return 2 * std::numbers::pi * std::ldexp(position, -65);
-}
-
-double torsor::getRoundedPhaseError(double position, double frequency) {
-  double unit = std::ldexp(1.0, -24);
-  double roundings = position > std::ldexp(1.0, 24) ? 3 : 2;
-  return position * frequency * (std::pow(1 + unit, roundings) - 1);
-}
-
-/// The error is that of the fastest turn; reach is where it is 0.01.
-static void boundRoundedPhases(SchemeFacts &facts) {
-  double fastest = 0;
-  facts.phaseError.reset();
-  for (const auto *blocks : {&facts.blocks, &facts.valueBlocks})
-    for (const BlockFacts &block : *blocks) {
-      if (!block.isTurn())
-        continue;
-      if (!block.varies.empty())
-        return;
-      for (double frequency : block.frequencies)
-        fastest = std::max(fastest, std::abs(frequency));
-    }
-  facts.phaseError = getRoundedPhaseError(facts.longest, fastest);
-  if (fastest == 0)
-    return;
-  // Proportional to the position on either side of 2^24.
-  double exact = std::ldexp(1.0, 24);
-  double reach = 0.01 / getRoundedPhaseError(1, fastest);
-  if (reach > exact)
-    reach = std::max(exact, 0.01 / getRoundedPhaseError(2 * exact, fastest) *
-                                2 * exact);
-  facts.phaseReach = std::min(std::floor(reach), facts.longest);
 }
 
 namespace {
@@ -362,15 +326,7 @@ SchemeFacts torsor::gatherFacts(SchemeOp scheme, InterfaceOp interface,
     facts.scale.value = 1 / std::sqrt(static_cast<double>(facts.head));
   }
   facts.f32Reference = f32Reference;
-  if (facts.hasTurns()) {
-    facts.phaseError = facts.turnsByReals()
-                           // what is cut off of a frequency, and of the phase
-                           ? 2 * std::numbers::pi *
-                                 (std::ldexp(1.0, -32) + std::ldexp(1.0, -33))
-                           : getPhaseError(facts.longest);
-    if (f32Reference)
-      boundRoundedPhases(facts);
-  }
+  boundPhases(facts);
   facts.length = length;
   facts.pairs = countPairs(facts.visible, length);
   facts.flops = 2 * facts.pairs * static_cast<double>(facts.head + facts.value);

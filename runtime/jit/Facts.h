@@ -94,6 +94,9 @@ struct SchemeFacts {
   /// Bound of the phase's error there, radians; absent where nothing turns, and
   /// where the frequencies decide it and are not all known.
   std::optional<double> phaseError;
+  /// What each unit of time adds to it beyond, or, by a clock of reals, to what
+  /// it is at 0; absent: 2^-52 of the phase, where frequencies are not known.
+  std::optional<double> phaseGrowth;
   /// Phases are products of f32 numbers, as other libraries have them.
   bool f32Reference = false;
   /// With them: the last position up to which a phase is off by at most 0.01
@@ -151,6 +154,9 @@ SchemeFacts gatherFacts(SchemeOp scheme, InterfaceOp interface, int64_t length,
 
 /// Adds what the kernel level says of a scheme's kernels.
 void readKernel(InterfaceOp interface, SchemeFacts &facts);
+
+/// Fills in what is said of phases, from the blocks and the longest position.
+void boundPhases(SchemeFacts &facts);
 
 /// Largest error of the phase of a turn at a position, in radians: a frequency
 /// is a multiple of 2^-64 turns, so it is off by 2^-65 at most.

@@ -41,9 +41,67 @@ static std::string describeEnd(mlir::AffineMap map, const char *function,
                                   : std::string(function) + "(" + list + ")";
 }
 
+/// An upper end of N + 2147483647 x is a condition, x >= 0: it leaves N keys,
+/// or none. Gives x; null: `expr` is no such end.
+static mlir::AffineExpr readCondition(mlir::AffineExpr expr, int &lengths) {
+  constexpr int64_t large = 2147483647;
+  auto make = [&](int64_t value) {
+    return mlir::getAffineConstantExpr(value, expr.getContext());
+  };
+  if (llvm::isa<mlir::AffineSymbolExpr>(expr)) {
+    ++lengths;
+    return make(0);
+  }
+  if (auto constant = llvm::dyn_cast<mlir::AffineConstantExpr>(expr))
+    return constant.getValue() % large == 0 ? make(constant.getValue() / large)
+                                            : mlir::AffineExpr();
+  auto binary = llvm::dyn_cast<mlir::AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return {};
+  if (binary.getKind() == mlir::AffineExprKind::Add) {
+    mlir::AffineExpr a = readCondition(binary.getLHS(), lengths);
+    mlir::AffineExpr b = readCondition(binary.getRHS(), lengths);
+    return a && b ? a + b : mlir::AffineExpr();
+  }
+  auto factor = llvm::dyn_cast<mlir::AffineConstantExpr>(binary.getRHS());
+  if (binary.getKind() != mlir::AffineExprKind::Mul || !factor ||
+      factor.getValue() % large != 0)
+    return {};
+  return binary.getLHS() * (factor.getValue() / large);
+}
+
+/// "i0 <= 2" of x = 2 - i0.
+static std::string describeCondition(mlir::AffineExpr x) {
+  for (unsigned dim : {0, 1}) {
+    mlir::AffineExpr row = mlir::getAffineDimExpr(dim, x.getContext());
+    if (auto most = llvm::dyn_cast<mlir::AffineConstantExpr>(
+            mlir::simplifyAffineExpr(x + row, 2, 1)))
+      return describe(row) + " <= " + std::to_string(most.getValue());
+    if (auto least = llvm::dyn_cast<mlir::AffineConstantExpr>(
+            mlir::simplifyAffineExpr(row - x, 2, 1)))
+      return describe(row) + " >= " + std::to_string(least.getValue());
+  }
+  return describe(x) + " >= 0";
+}
+
 std::string torsor::describeInterval(IntervalAttr interval) {
+  llvm::SmallVector<mlir::AffineExpr> ends;
+  std::string conditions;
+  for (mlir::AffineExpr end : interval.getUpper().getResults()) {
+    int lengths = 0;
+    mlir::AffineExpr x = readCondition(end, lengths);
+    if (!x || lengths != 1 || llvm::isa<mlir::AffineConstantExpr>(x))
+      ends.push_back(end);
+    else
+      conditions +=
+          (conditions.empty() ? ", where " : " and ") + describeCondition(x);
+  }
+  if (ends.empty())
+    ends.push_back(
+        mlir::getAffineSymbolExpr(0, interval.getUpper().getContext()));
+  auto upper = mlir::AffineMap::get(2, 1, ends, ends.front().getContext());
   return describeEnd(interval.getLower(), "max", 0) + " … " +
-         describeEnd(interval.getUpper(), "min", -1);
+         describeEnd(upper, "min", -1) + conditions;
 }
 
 static int64_t evaluate(mlir::AffineExpr expr, int64_t i0, int64_t i1,
