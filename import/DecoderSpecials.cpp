@@ -127,6 +127,21 @@ bool DecoderReader::hasSinks(LayerKind kind) {
   return kind == LayerKind::Windowed ? windowed : full;
 }
 
+/// MiMo's own code reads keys beside the blocks; the library does not.
+void DecoderReader::warnOfDefaults(const RopeRequest &request) {
+  auto differs = [&](std::string_view key, double usual) {
+    if (!config.has(key) || config.getObject()[std::string(key)] == usual)
+      return;
+    messages.warning(fmt::format(
+        "{} is taken, as the model's own code does; the library takes {}, "
+        "unless a block of 'rope_parameters' says otherwise",
+        config.quote(key), writeReal(usual)));
+  };
+  differs(request.baseKey.empty() ? "rope_theta" : request.baseKey,
+          request.base);
+  differs("partial_rotary_factor", family.fraction);
+}
+
 void DecoderReader::adjustRequest(RopeRequest &request, size_t layer) {
   if (is("minimax")) {
     // The library saves a fraction for this family and turns the whole head.
@@ -147,6 +162,8 @@ void DecoderReader::adjustRequest(RopeRequest &request, size_t layer) {
     request.fixedOrigin =
         fmt::format("10000 times rope_ratio {}", writeReal(ratio));
   }
+  if (is("mimo_v2_flash") && !builder.rope.isNested())
+    warnOfDefaults(request);
   // The library gives the key to full layers and forgets it for the others.
   if (is("olmo3") && !builder.rope.isNested() &&
       kinds[layer] == LayerKind::Windowed)

@@ -157,7 +157,7 @@ ImportResult torsor::importConfig(std::string_view json,
     const Json *text = findText(root, path, outer);
     Reader config(*text, path, messages);
     readModel(config, root, options, result.model, messages);
-    checkOuter(outer, config, options);
+    checkOuter(outer, config, options, result.model);
     if (text != &root)
       messages.note(fmt::format("the text model is read from '{}'; positions "
                                 "of the other parts are not imported",

@@ -75,6 +75,11 @@ void RopeReader::readYarn(Reader &block, Rotation &rotation) {
   // Absent, it is on; null, the library takes it for off.
   rotation.truncate =
       block.readFlag({"truncate"}).value_or(!block.mentions("truncate"));
+  if (nested && !rotation.truncate)
+    messages.error(fmt::format(
+        "{}: in blocks of layer types, the library does not read this key and "
+        "rounds the bounds; remove it",
+        block.quote("truncate")));
   if (rotation.fast < rotation.slow)
     messages.error(fmt::format(
         "{} lies below {}: they count turns, and faster pairs make more; "
@@ -137,11 +142,12 @@ void RopeReader::readLongRope(Reader &block, Rotation &rotation) {
   std::string usualText =
       fmt::format("longrope_gain({}, trained = {})", writeReal(rotation.factor),
                   writeInt(rotation.trained));
-  if (rotation.factor > 1 && rotation.trained < 2)
-    messages.error(
-        fmt::format("{} must be at least 2: the gain divides by its "
-                    "logarithm",
-                    block.quote("original_max_position_embeddings")));
+  const char *const length = "original_max_position_embeddings";
+  if (rotation.factor > 1 && rotation.trained < 2 &&
+      (block.has(length) || config.has(length)))
+    messages.error(fmt::format(
+        "{} must be at least 2: the gain divides by its logarithm",
+        block.has(length) ? block.quote(length) : config.quote(length)));
   auto set = [&](double &gain, std::string &text,
                  const std::optional<double> &own) {
     gain = own ? *own : explicitGain ? *explicitGain : usual;

@@ -148,13 +148,19 @@ static Json normalize(Json value) {
 }
 
 void torsor::checkOuter(const std::vector<OuterBlock> &outer,
-                        const Reader &text, const ImportOptions &options) {
+                        const Reader &text, const ImportOptions &options,
+                        ImportedModel &model) {
   for (const OuterBlock &block : outer) {
     Reader reader(*block.object, block.path, text.getMessages());
     for (const auto &[key, value] : block.object->items()) {
-      if (isOff(value) || !isPositional(key) || isIgnored(options, key) ||
-          isOtherPart(key))
+      std::string path = reader.getPath(key);
+      if (key == "model_type" || (text.getPath() + ".").starts_with(path + "."))
         continue;
+      if (isOff(value) || !isPositional(key) || isIgnored(options, key) ||
+          isOtherPart(key)) {
+        model.ignored.push_back(path);
+        continue;
+      }
       if (!text.has(key))
         text.getMessages().warning(fmt::format(
             "{} changes nothing: the text model is read from '{}', which does "

@@ -21,10 +21,10 @@ void checkUnread(const Reader &config, const ImportOptions &options,
 /// reads all the same.
 void checkIgnored(const Reader &config, const Json &root,
                   const ImportOptions &options, const ImportedModel &model);
-/// Positional keys that stand beside the text model in place of in it: an
-/// error if they contradict it.
+/// Keys that stand beside the text model in place of in it: a positional one is
+/// an error if it contradicts it; the model lists the others as passed over.
 void checkOuter(const std::vector<OuterBlock> &outer, const Reader &text,
-                const ImportOptions &options);
+                const ImportOptions &options, ImportedModel &model);
 
 } // namespace torsor
 

@@ -71,6 +71,10 @@ TEST(ImportMessages, OneErrorForOneFault) {
         "factor": 4, "low_freq_factor": 4, "high_freq_factor": 1,
         "original_max_position_embeddings": 64})",
        "high_freq_factor"},
+      {"llama", sizes + theta + R"("rope_scaling": {"rope_type": "longrope",
+        "factor": 2, "short_factor": [1, 1, 1, 1, 1, 1, 1, 1],
+        "long_factor": [1, 1, 1, 1, 1, 1, 1, 1]})",
+       "original_max_position_embeddings"},
       {"qwen2_vl", sizes + theta + R"("rope_scaling": {"rope_type": "mrope",
         "mrope_section": "x"})",
        "mrope_section"},
@@ -195,6 +199,10 @@ TEST(ImportMessages, KeysAroundTheTextModel) {
   Imported same = readConfig(
       text(R"("rope_theta": 500000, "rope_scaling": {"type": "mrope"})"));
   EXPECT_EQ(same.errors + same.warnings, "");
+  Imported rest = readConfig(
+      text(R"("image_token_id": 7, "vision_config": {"head_dim": 8})"));
+  EXPECT_EQ(rest.errors + rest.warnings, "");
+  EXPECT_EQ(rest.json["ignored"], Json({"image_token_id", "vision_config"}));
   Imported beside = readConfig(text(R"("sliding_window": 64)"));
   EXPECT_EQ(beside.errors, "");
   EXPECT_HAS(beside.warnings, "'sliding_window' = 64 changes nothing: the text "

@@ -48,6 +48,8 @@ TEST(RopeKeys, ThatTheFamilyDoesNotReadAreRefused) {
       {"gemma4_text", R"("rope_theta": 100)", "rope_theta"},
       {"mimo_v2_flash", R"("rope_scaling": {"type": "linear", "factor": 2})",
        "rope_scaling"},
+      {"glm4_moe_lite", R"("partial_rotary_factor": 0.5)",
+       "partial_rotary_factor"},
       {"minicpm3", R"("rope_interleave": true)", "rope_interleave"},
   };
   for (const Fault &fault : faults)
@@ -234,6 +236,32 @@ TEST(RopeKeys, ThatTheLibraryDropsHalfwayAreRefused) {
                  .errors,
              "'rope_parameters.full_attention.partial_rotary_factor' is "
              "missing");
+}
+
+TEST(RopeKeys, ThatTheLibraryDoesNotReadInBlocksOfLayerTypes) {
+  auto rounded = [](const char *flag) {
+    return config("olmo3",
+                  R"("sliding_window": 8, "rope_parameters":
+      {"full_attention": {"rope_type": "yarn", "factor": 2, "rope_theta": 5e5,
+       "original_max_position_embeddings": 64, "truncate": )" +
+                      std::string(flag) + R"(},
+       "sliding_attention": {"rope_type": "default", "rope_theta": 5e5}})");
+  };
+  EXPECT_HAS(readConfig(rounded("false")).errors,
+             "'rope_parameters.full_attention.truncate' = false: in blocks of "
+             "layer types");
+  EXPECT_EQ(readConfig(rounded("true")).errors, "");
+}
+
+TEST(RopeKeys, BesideTheBlocksOfMimoAreItsOwnCodes) {
+  Imported out = readConfig(config("mimo_v2_flash", R"("rope_theta": 640000,
+    "swa_rope_theta": 1e4, "partial_rotary_factor": 0.5)"));
+  ASSERT_EQ(out.errors, "");
+  EXPECT_EQ(out.layer(0)["base"], 640000);
+  EXPECT_HAS(out.warnings, "'rope_theta' = 640000 is taken, as the model's own "
+                           "code does; the library takes 5_000_000");
+  EXPECT_HAS(out.warnings, "'partial_rotary_factor' = 0.5 is taken");
+  EXPECT_FALSE(has(out.warnings, "swa_rope_theta"));
 }
 
 TEST(RopeKeys, LanesOfTheFamiliesOwn) {
