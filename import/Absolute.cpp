@@ -24,13 +24,15 @@ struct AbsoluteFamily {
   int64_t rows = 512;
   /// Every other layer sees a window; logits are not scaled.
   bool neo = false;
+  /// `scale_attn_weights` is read, and `scale_attn_by_inverse_layer_idx`.
+  bool scaleKey = false, layerKey = false;
 };
 
 } // namespace
 
 static const AbsoluteFamily absoluteFamilies[] = {
-    {.type = "gpt2", .rows = 1024},
-    {.type = "gpt_bigcode", .rows = 1024},
+    {.type = "gpt2", .rows = 1024, .scaleKey = true, .layerKey = true},
+    {.type = "gpt_bigcode", .rows = 1024, .scaleKey = true},
     {.type = "openai-gpt"},
     {.type = "gpt_neo", .rows = 2048, .neo = true},
     {.type = "opt", .offset = 2, .rows = 2048},
@@ -211,8 +213,10 @@ void AbsoluteReader::addNeo(int64_t head, int64_t layers) {
 }
 
 void AbsoluteReader::addDecoder(int64_t head, int64_t layers) {
-  bool scaled = config.readFlag({"scale_attn_weights"}).value_or(true);
+  bool scaled = !family.scaleKey ||
+                config.readFlag({"scale_attn_weights"}).value_or(true);
   bool byLayer =
+      family.layerKey &&
       config.readFlag({"scale_attn_by_inverse_layer_idx"}).value_or(false);
   std::vector<std::vector<size_t>> stack;
   for (int64_t n = 0; n < std::max<int64_t>(layers, 1); ++n) {
@@ -240,7 +244,8 @@ void AbsoluteReader::run() {
                                "max_target_positions", "n_ctx"},
                               1, 1 << 26)
                      .value_or(family.rows);
-  config.skip({"decoder_attention_heads", "static_position_embeddings"});
+  config.skip({"decoder_attention_heads"});
+  config.passOver({"static_position_embeddings"});
   builder.model.longest = rows;
   if (family.type == "roberta" || family.type == "xlm-roberta" ||
       family.type == "camembert")

@@ -222,26 +222,36 @@ void DecoderReader::noteWindows() {
 }
 
 void DecoderReader::readPeriod() {
-  // Either a number, or letters such as LLLG.
+  // A list counts before the pattern it was made from; and some families have
+  // a pattern of their own, which the key may only repeat.
   for (std::string_view key :
        {"sliding_window_pattern", "_sliding_window_pattern"}) {
-    const Json *pattern = config.find(key);
-    if (!pattern)
-      continue;
-    std::optional<int64_t> number = asInteger(*pattern);
-    if (pattern->is_string()) {
-      std::string letters = pattern->get<std::string>();
-      size_t last = letters.find('G');
-      if (last + 1 == letters.size() && letters.size() > 1)
-        number = static_cast<int64_t>(letters.size());
-    }
-    if (!number || *number < 1 || *number > 4096)
-      messages.error(fmt::format("{} must be the number of layers of which one "
-                                 "is full, from 1 to 4096, or letters as LLLG",
-                                 config.quote(key)));
-    else
-      period = *number;
+    bool read = family.patterned && key[0] != '_';
+    if (!read && config.has(key) &&
+        (config.getObject()[std::string(key)] == family.period ||
+         (family.patterned && !types.empty())))
+      config.passOver({key});
   }
+  if (!family.patterned)
+    return;
+  const char *const key = "sliding_window_pattern";
+  const Json *pattern = config.find(key);
+  if (!pattern)
+    return;
+  // Either a number, or letters such as LLLG.
+  std::optional<int64_t> number = asInteger(*pattern);
+  if (pattern->is_string()) {
+    std::string letters = pattern->get<std::string>();
+    size_t last = letters.find('G');
+    if (last + 1 == letters.size() && letters.size() > 1)
+      number = static_cast<int64_t>(letters.size());
+  }
+  if (!number || *number < 1 || *number > 4096)
+    messages.error(fmt::format("{} must be the number of layers of which one "
+                               "is full, from 1 to 4096, or letters as LLLG",
+                               config.quote(key)));
+  else
+    period = *number;
 }
 
 /// Which layers do not turn, where windows have no part in it.

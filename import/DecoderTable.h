@@ -51,6 +51,8 @@ struct DecoderFamily {
   int64_t window = 0;
   /// Of Period: every so many layers one is full.
   int64_t period = 0;
+  /// Of Period: `sliding_window_pattern` is read.
+  bool patterned = false;
   /// Of Period: so is the first.
   bool firstFull = false;
   /// Of From and EvenBelow: `max_window_layers`.

@@ -72,6 +72,20 @@ TEST(FamilyLayers, HaveTheWindowsOfTheirFamily) {
        half + R"("sliding_window": 8, "sliding_window_size": 8,
         "hybrid_layer_pattern": [0, 1, 0, 1])",
        {0, 9, 0, 9}},
+      {"cohere2",
+       R"("sliding_window": 8, "sliding_window_pattern": 2)",
+       {8, 0, 8, 0}},
+      {"gemma3_text",
+       R"("sliding_window": 8, "sliding_window_pattern": 3)",
+       {8, 8, 0, 8}},
+      {"gemma3_text",
+       R"("sliding_window": 8, "sliding_window_pattern": 3,
+        "_sliding_window_pattern": 3, )" +
+           mixed,
+       {8, 0, 8, 0}},
+      {"gemma2",
+       R"("sliding_window": 8, "sliding_window_pattern": 2)",
+       {8, 0, 8, 0}},
       {"gemma2",
        R"("sliding_window": 8, "sliding_window_size": 8)",
        {8, 0, 8, 0}},
@@ -103,6 +117,15 @@ TEST(FamilyLayers, RefuseListsThatTheFamilyDoesNotRead) {
     EXPECT_HAS(readConfig(config(type, mixed)).errors,
                std::string("this key speaks of positions, but the family '") +
                    type + "' does not read it");
+  for (const char *type : {"gemma2", "gemma3n_text", "gpt_oss", "olmo3"})
+    EXPECT_HAS(
+        readConfig(config(type, R"("sliding_window_pattern": 3)")).errors,
+        "'sliding_window_pattern' = 3: this key speaks of positions")
+        << type;
+  EXPECT_HAS(
+      readConfig(config("gemma3_text", R"("_sliding_window_pattern": 3)"))
+          .errors,
+      "'_sliding_window_pattern' = 3: this key speaks of positions");
   EXPECT_HAS(readConfig(config("gemma2", R"("sliding_window_size": 8)")).errors,
              "'sliding_window_size' = 8: this key speaks of positions");
 }

@@ -209,6 +209,9 @@ TEST(SavedConfigs, KeysThatRepeatWhatIsSo) {
             "attention_chunk_size"},
         Row{"llama", R"("swa_head_dim": 24)", "swa_head_dim"},
         Row{"llama", R"("v_head_dim": 8)", "v_head_dim"},
+        Row{"opt", R"("scale_attn_weights": true)", "scale_attn_weights"},
+        Row{"gpt_bigcode", R"("scale_attn_by_inverse_layer_idx": true)",
+            "scale_attn_by_inverse_layer_idx"},
         Row{"llama", R"("attn_logit_softcapping": 50)",
             "attn_logit_softcapping"}})
     EXPECT_HAS(readConfig(config(row.type, sizes + row.keys)).errors,
