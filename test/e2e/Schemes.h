@@ -30,6 +30,8 @@ std::vector<SchemeCase> actionCases();
 
 /// Of regions of displacement some of which fade (part of actionCases).
 std::vector<SchemeCase> fadingRegionCases();
+/// Of planes and changes of basis (part of actionCases).
+std::vector<SchemeCase> planeCases();
 
 /// Of keys that decode acts on by tables, for heads of 64 lanes and more, in
 /// fours and threes.
