@@ -70,6 +70,7 @@ private:
   /// Keys that decide what follows.
   void prepare();
   void adjustRequest(RopeRequest &request, size_t layer);
+  void readLists(RopeRequest &request, size_t layer);
   void warnOfDefaults(const RopeRequest &request);
   void adjustScheme(ImportedScheme &scheme, size_t layer);
   bool hasSinks(LayerKind kind);

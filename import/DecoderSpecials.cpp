@@ -127,6 +127,39 @@ bool DecoderReader::hasSinks(LayerKind kind) {
   return kind == LayerKind::Windowed ? windowed : full;
 }
 
+/// Step 3.5 lists bases and fractions, one entry a layer.
+void DecoderReader::readLists(RopeRequest &request, size_t layer) {
+  auto fits = [&](size_t entries) {
+    return entries == kinds.size() ||
+           entries == kinds.size() + static_cast<size_t>(further);
+  };
+  if (config.has("rope_theta") && config.getObject()["rope_theta"].is_array()) {
+    auto list = config.readReals({"rope_theta"});
+    if (list && fits(list->size()) && (*list)[layer] > 1) {
+      request.fixedBase = (*list)[layer];
+      request.fixedOrigin =
+          fmt::format("rope_theta {} of a list", writeReal(*request.fixedBase));
+    } else {
+      request.fixedBase = 10'000; // what is wrong is said here
+      if (list)
+        messages.error(fmt::format("'rope_theta' is a list, so it needs {} "
+                                   "entries above 1, one for each layer",
+                                   kinds.size()));
+    }
+  }
+  if (auto list = config.readReals({"partial_rotary_factors"})) {
+    if (fits(list->size()))
+      request.fixedFraction = (*list)[layer];
+    else
+      messages.error(fmt::format("'partial_rotary_factors' has {} entries, but "
+                                 "there are {} layers",
+                                 list->size(), kinds.size()));
+  }
+  if (auto only = config.readWords({"yarn_only_types"}))
+    request.rescaled &=
+        std::find(only->begin(), only->end(), request.layerType) != only->end();
+}
+
 /// MiMo's own code reads keys beside the blocks; the library does not.
 void DecoderReader::warnOfDefaults(const RopeRequest &request) {
   auto differs = [&](std::string_view key, double usual) {
@@ -173,38 +206,8 @@ void DecoderReader::adjustRequest(RopeRequest &request, size_t layer) {
           "{}: for this family, the library gives it to full layers alone, and "
           "{} to windowed ones; write 'rope_parameters' with a block for each",
           config.quote("rope_theta"), writeReal(family.base)));
-  if (!is("step3p5"))
-    return;
-  // One entry a layer.
-  auto fits = [&](size_t entries) {
-    return entries == kinds.size() ||
-           entries == kinds.size() + static_cast<size_t>(further);
-  };
-  if (config.has("rope_theta") && config.getObject()["rope_theta"].is_array()) {
-    auto list = config.readReals({"rope_theta"});
-    if (list && fits(list->size()) && (*list)[layer] > 1) {
-      request.fixedBase = (*list)[layer];
-      request.fixedOrigin =
-          fmt::format("rope_theta {} of a list", writeReal(*request.fixedBase));
-    } else {
-      request.fixedBase = 10'000; // what is wrong is said here
-      if (list)
-        messages.error(fmt::format("'rope_theta' is a list, so it needs {} "
-                                   "entries above 1, one for each layer",
-                                   kinds.size()));
-    }
-  }
-  if (auto list = config.readReals({"partial_rotary_factors"})) {
-    if (fits(list->size()))
-      request.fixedFraction = (*list)[layer];
-    else
-      messages.error(fmt::format("'partial_rotary_factors' has {} entries, but "
-                                 "there are {} layers",
-                                 list->size(), kinds.size()));
-  }
-  if (auto only = config.readWords({"yarn_only_types"}))
-    request.rescaled &=
-        std::find(only->begin(), only->end(), request.layerType) != only->end();
+  if (is("step3p5"))
+    readLists(request, layer);
 }
 
 void DecoderReader::setQueryGain(ImportedScheme &scheme, QueryGain gain,

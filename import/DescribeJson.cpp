@@ -7,6 +7,11 @@ using namespace torsor;
 
 using OrderedJson = nlohmann::ordered_json;
 
+/// The word before a clause's arguments, or what stands for no clause.
+static OrderedJson nameClause(const std::string &text, OrderedJson without) {
+  return text.empty() ? without : OrderedJson(text.substr(0, text.find('(')));
+}
+
 static OrderedJson describeLayer(const ImportedScheme &scheme) {
   OrderedJson out;
   out["scheme"] = scheme.name;
@@ -55,18 +60,14 @@ static OrderedJson describeLayer(const ImportedScheme &scheme) {
       scheme.softcap ? OrderedJson(*scheme.softcap) : OrderedJson(nullptr);
   out["sinks"] = scheme.sinks;
   out["scale"] = scheme.scale;
-  out["norm"] = scheme.norm.empty()
-                    ? OrderedJson(nullptr)
-                    : OrderedJson(scheme.norm.substr(0, scheme.norm.find('(')));
+  out["norm"] = nameClause(scheme.norm, nullptr);
   if (scheme.queryGain)
     out["query_gain"] = {{"rate", scheme.queryGain->rate},
                          {"period", scheme.queryGain->period},
                          {"offset", scheme.queryGain->offset}};
   out["bias"] =
       scheme.bias.empty() ? OrderedJson(nullptr) : OrderedJson(scheme.bias);
-  out["readout"] = scheme.readout.empty()
-                       ? "softmax"
-                       : scheme.readout.substr(0, scheme.readout.find('('));
+  out["readout"] = nameClause(scheme.readout, "softmax");
   return out;
 }
 
