@@ -72,16 +72,41 @@ bool torsor::isReplaceable(const std::string &path) {
   return stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
 }
 
-bool torsor::isSameOutput(const std::string &a, const std::string &b) {
-  if (a.empty() || b.empty() || !isReplaceable(a))
+bool torsor::wouldReplace(const std::string &output, const std::string &other) {
+  if (output.empty() || other.empty() || !isReplaceable(output))
     return false;
+  struct stat a, b;
+  bool hasOutput = stat(output.c_str(), &a) == 0;
+  bool hasOther = stat(other.c_str(), &b) == 0;
+  if (hasOutput || hasOther)
+    return hasOutput && hasOther && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
   auto resolve = [](const std::string &path) {
     std::error_code error;
     std::filesystem::path full = std::filesystem::weakly_canonical(
         std::filesystem::absolute(followLinks(path), error), error);
     return error ? std::filesystem::path(path) : full;
   };
-  return resolve(a) == resolve(b);
+  return resolve(output) == resolve(other);
+}
+
+bool torsor::replaceFile(const std::string &temporary,
+                         const std::string &target) {
+  struct stat old, now;
+  if (stat(target.c_str(), &old) == 0) {
+    if (stat(temporary.c_str(), &now) != 0)
+      return false;
+    mode_t mode = old.st_mode & 07777;
+    bool owned = (old.st_uid == now.st_uid && old.st_gid == now.st_gid) ||
+                 chown(temporary.c_str(), old.st_uid, old.st_gid) == 0;
+    // Rights of another group or user are not for ours.
+    if (!owned &&
+        chown(temporary.c_str(), static_cast<uid_t>(-1), old.st_gid) != 0)
+      mode = (mode & ~mode_t{070}) | (mode & 07) << 3;
+    if (chmod(temporary.c_str(), owned ? mode : mode & 0777) != 0)
+      return false;
+  }
+  return rename(temporary.c_str(), target.c_str()) == 0;
 }
 
 static bool writeAll(int file, std::string_view bytes) {
@@ -126,10 +151,12 @@ bool torsor::writeWholeFile(const std::string &path,
   // left behind.
   std::string temporary = makeTemporaryName(target);
   unlink(temporary.c_str());
+  // What replaces a private file is private from its first byte on.
+  mode_t mode = access(target.c_str(), F_OK) == 0 ? 0600 : 0666;
   int file =
-      open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (file >= 0 && fill(file, parts, /*durable=*/true) &&
-      rename(temporary.c_str(), target.c_str()) == 0)
+      replaceFile(temporary, target))
     return true;
   error = std::strerror(errno);
   if (file >= 0)

@@ -2,6 +2,7 @@
 // Objects, headers, manifests and shared objects on disk.
 #include "runtime/jit/Outputs.h"
 
+#include "frontend/Ast.h"
 #include "runtime/jit/Explain.h"
 #include "runtime/jit/Files.h"
 #include "runtime/jit/Identity.h"
@@ -114,7 +115,7 @@ static bool linkShared(const std::string &object, const std::string &path,
         std::nullopt, llvm::StringRef(log), llvm::StringRef(log)};
     int code = llvm::sys::ExecuteAndWait(command[0], arguments, std::nullopt,
                                          redirects, 60, 0, &message);
-    if (code == 0 && rename(output.c_str(), target.c_str()) == 0)
+    if (code == 0 && replaceFile(output, target))
       return true;
     std::string text, unread;
     readWholeFile(log, text, unread);
@@ -124,14 +125,40 @@ static bool linkShared(const std::string &object, const std::string &path,
   return false;
 }
 
+std::vector<std::string> torsor::listOutputs(const std::string &prefix,
+                                             bool shared) {
+  if (shared)
+    return {prefix + ".so"};
+  return {prefix + ".json", prefix + ".h", prefix + ".o"};
+}
+
+/// False: `error` names the source that an output would replace.
+static bool spareSources(const CheckedFile &file,
+                         llvm::ArrayRef<std::string> outputs,
+                         std::string &error) {
+  for (const auto &parsed : file.files)
+    for (const std::string &output : outputs)
+      if (parsed->source &&
+          wouldReplace(output, parsed->source->getName().str())) {
+        error = fmt::format("'{}' would replace '{}', which is read; write to "
+                            "another file",
+                            output, parsed->source->getName().str());
+        return false;
+      }
+  return true;
+}
+
 bool torsor::compileToFiles(Compilation &compilation, const std::string &prefix,
                             bool shared, std::vector<std::string> &written,
                             std::string &error) {
+  std::vector<std::string> outputs = listOutputs(prefix, shared);
   std::string object;
-  if (!compilation.makeObject(object))
+  if (!compilation.check() ||
+      !spareSources(compilation.getFile(), outputs, error) ||
+      !compilation.makeObject(object))
     return false;
   if (shared) {
-    written = {prefix + ".so"};
+    written = outputs;
     return linkShared(object, written[0], error);
   }
   mlir::ModuleOp schemes = compilation.emitSchemes();
@@ -139,13 +166,10 @@ bool torsor::compileToFiles(Compilation &compilation, const std::string &prefix,
   std::vector<SchemeFacts> facts =
       gatherAllFacts(compilation, schemes, kernels, defaultExplainLength);
   std::string json = explainInJson(facts, schemes);
-  const std::pair<const char *, std::string> files[] = {
-      {".json", json},
-      {".h", makeHeader(kernels, compilation.getOptions().moduleName)},
-      {".o", object}};
-  for (const auto &[suffix, bytes] : files) {
-    std::string path = prefix + suffix;
-    if (!writeWholeFile(path, bytes, error)) {
+  std::string header = makeHeader(kernels, compilation.getOptions().moduleName);
+  const std::string *texts[] = {&json, &header, &object};
+  for (auto [path, bytes] : llvm::zip_equal(outputs, texts)) {
+    if (!writeWholeFile(path, *bytes, error)) {
       error = fmt::format("cannot write '{}': {}", path, error);
       // New files beside an old object would lie about it.
       for (const std::string &other : written)

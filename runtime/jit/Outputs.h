@@ -14,11 +14,14 @@ namespace torsor {
 /// '_', and "_" comes first where it would begin with a digit.
 std::string makeModuleName(llvm::StringRef path);
 
-/// Compiles and writes <prefix>.o, <prefix>.h and <prefix>.json, or with
-/// `shared` <prefix>.so; all of them or, after a failure, none that is half
-/// written. The compilation's options must name the module, and ask for the
-/// entry of a shared object. False: the compilation's messages or `error` say
-/// why. `written` lists the files.
+/// <prefix>.json, <prefix>.h and <prefix>.o, or with `shared` <prefix>.so.
+std::vector<std::string> listOutputs(const std::string &prefix, bool shared);
+
+/// Compiles and writes the outputs; all of them or, after a failure, none that
+/// is half written. None replaces a source, imports among them. The
+/// compilation's options must name the module, and ask for the entry of a
+/// shared object. False: the compilation's messages or `error` say why.
+/// `written` lists the files.
 bool compileToFiles(Compilation &compilation, const std::string &prefix,
                     bool shared, std::vector<std::string> &written,
                     std::string &error);

@@ -3,6 +3,7 @@
 #include "runtime/jit/Outputs.h"
 #include "tools/torsor/Commands.h"
 #include "tools/torsor/Failure.h"
+#include "tools/torsor/NamedFiles.h"
 #include "tools/torsor/Options.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -59,6 +60,10 @@ static void runCompile(const CompileCommand &command) {
     prefix.resize(prefix.size() - 3);
   if (!command.shared && llvm::StringRef(prefix).ends_with(".o"))
     prefix.resize(prefix.size() - 2);
+  std::vector<NamedFile> outputs;
+  for (const std::string &path : listOutputs(prefix, command.shared))
+    outputs.push_back({command.prefix.empty() ? "the default -o" : "-o", path});
+  checkOutputs(listSources(command.source), outputs);
 
   auto compilation = startCompilation(command.source, compile);
   std::vector<std::string> written;

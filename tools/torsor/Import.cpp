@@ -7,10 +7,10 @@
 #include "runtime/jit/Files.h"
 #include "tools/torsor/Commands.h"
 #include "tools/torsor/Failure.h"
+#include "tools/torsor/NamedFiles.h"
 #include "tools/torsor/Options.h"
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <fmt/format.h>
 
 using namespace torsor;
@@ -40,14 +40,11 @@ static std::string finishProgram(const ImportedModel &model) {
 }
 
 static void runImport(const ImportCommand &command) {
+  checkOutputs({{"CONFIG", command.path}}, {{"-o", command.output}});
   std::string text, error;
   if (!readWholeFile(command.path == "-" ? "/dev/stdin" : command.path, text,
                      error))
     failUser(fmt::format("cannot read '{}': {}", command.path, error));
-  std::error_code unknown; // e.g. of a file that is yet to be made
-  if (std::filesystem::equivalent(command.path, command.output, unknown))
-    failUser(fmt::format("-o {}: this is the config; name another file",
-                         command.output));
   ImportOptions options = command.options;
   if (command.gain > 0)
     options.gain = command.gain;

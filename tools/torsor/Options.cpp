@@ -175,6 +175,10 @@ std::shared_ptr<const SourceFile> torsor::readSource(const std::string &path) {
                                       folder.empty() ? "." : folder);
 }
 
+std::vector<NamedFile> torsor::listSources(const SourceOptions &options) {
+  return {{"FILE", options.path}, {"--prelude", options.prelude}};
+}
+
 std::unique_ptr<Compilation>
 torsor::startCompilation(const SourceOptions &options, CompileOptions compile) {
   compile.scheme = options.scheme;

@@ -4,6 +4,7 @@
 #define TORSOR_TOOLS_TORSOR_OPTIONS_H
 
 #include "runtime/jit/Compilation.h"
+#include "tools/torsor/NamedFiles.h"
 
 #include <memory>
 #include <string>
@@ -60,6 +61,9 @@ torsor_dtype parseType(const std::string &text);
 
 /// Reads a file, `-` being standard input. Throws a user failure.
 std::shared_ptr<const SourceFile> readSource(const std::string &path);
+
+/// The files that startCompilation reads.
+std::vector<NamedFile> listSources(const SourceOptions &options);
 
 /// Starts the compilation of what the options name.
 std::unique_ptr<Compilation> startCompilation(const SourceOptions &options,

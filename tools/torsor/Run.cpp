@@ -177,10 +177,11 @@ void Runner::run() {
   if (options.reference && options.compare)
     failUsage("--reference computes with the reference alone, --compare with "
               "both; give one of the two");
-  if (isSameOutput(options.out, options.lse))
-    failUsage(fmt::format("--out {} and --lse {} are one file; give each its "
-                          "own",
-                          options.out, options.lse));
+  std::vector<NamedFile> read = listSources(options.source);
+  llvm::append_range(read, listInputs(options.files));
+  read.push_back({"--expect", options.expect});
+  read.push_back({"--expect-lse", options.expectLse});
+  checkOutputs(read, {{"--out", options.out}, {"--lse", options.lse}});
   readTensors(options.files, inputs);
   readArguments(options.files, compileScheme(), inputs);
   checkGiven(emitScheme(), inputs);

@@ -67,9 +67,10 @@ void torsor::readTensors(const RunFiles &files, RunInputs &inputs) {
   inputs.keys = k.shape[2];
   inputs.head = q.shape[3];
   inputs.value = hasValues ? v.shape[3] : 0;
-  if (inputs.groups == 0 || inputs.heads % inputs.groups)
-    failUser(fmt::format("--q has {} heads and --k has {}; the first number "
-                         "must be a multiple of the second",
+  if (!inputs.groups || !inputs.heads || inputs.heads % inputs.groups)
+    failUser(fmt::format("--q has {} heads and --k has {}; both need heads, "
+                         "and the first number must be a multiple of the "
+                         "second",
                          inputs.heads, inputs.groups));
   inputs.dtype = !files.dtype.empty()    ? parseType(files.dtype)
                  : q.dtype == TORSOR_F64 ? TORSOR_F32
@@ -144,6 +145,28 @@ static std::pair<std::string, std::string> splitOnce(const std::string &text,
   if (place == std::string::npos)
     return {text, ""};
   return {text.substr(0, place), text.substr(place + 1)};
+}
+
+std::vector<NamedFile> torsor::listInputs(const RunFiles &files) {
+  std::vector<NamedFile> all = {{"--q", files.q},
+                                {"--k", files.k},
+                                {"--v", files.v},
+                                {"--q-positions", files.queryPositions},
+                                {"--k-positions", files.keyPositions},
+                                {"--q-index", files.queryIndices},
+                                {"--k-index", files.keyIndices}};
+  auto add = [&](const char *option, const std::vector<std::string> &given) {
+    for (const std::string &text : given) {
+      std::string paths = splitOnce(text, '=').second;
+      auto [query, key] = splitOnce(paths, ',');
+      // Of a param, a comma is a part of the name.
+      for (const std::string &path : {paths, query, key})
+        all.push_back({option, path});
+    }
+  };
+  add("--bind", files.bindings);
+  add("--clock", files.clocks);
+  return all;
 }
 
 /// [rows, tokens, axes…]; without rows, every row is the same.

@@ -5,6 +5,7 @@
 
 #include "frontend/Scheme.h"
 #include "tools/support/Npy.h"
+#include "tools/torsor/NamedFiles.h"
 
 #include <deque>
 #include <optional>
@@ -47,6 +48,9 @@ struct RunInputs {
   /// Owns what `named` and the indices point to.
   std::deque<Array> arrays;
 };
+
+/// The files that are read, each with its option.
+std::vector<NamedFile> listInputs(const RunFiles &files);
 
 /// Reads q, k and v and checks that they belong together. Throws a Failure.
 void readTensors(const RunFiles &files, RunInputs &inputs);

@@ -97,6 +97,56 @@ static void checkCommand(const CLI::App &app, int argc, char **argv) {
                                         : "did you mean '" + nearest + "'?"));
 }
 
+/// Not by fmt, which throws where a full or closed standard error would only
+/// lose the message.
+static void complain(const std::string &text) {
+  std::fputs(("torsor: " + text + "\n").c_str(), stderr);
+}
+
+static int finishInternally(const char *what) {
+  complain(fmt::format("internal error: {}; please report it", what));
+  return exitInternal;
+}
+
+/// Output that did not arrive is no success.
+static int finishUnwritten() {
+  complain("error: cannot write the output");
+  return exitUser;
+}
+
+static int runCommand(CLI::App &app, int argc, char **argv) {
+  try {
+    checkCommand(app, argc, argv);
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    // Help and version are no errors; all else is a wrong command line.
+    if (error.get_exit_code() == 0)
+      return app.exit(error);
+    auto used = app.get_subcommands();
+    complain(fmt::format("error: {}; 'torsor {}--help' says more",
+                         used.empty() && argc < 2 ? "a command is missing"
+                                                  : error.what(),
+                         used.empty() ? "" : used.front()->get_name() + " "));
+    return exitUsage;
+  } catch (const Failure &failure) {
+    std::fflush(stdout); // what was printed comes first
+    if (failure.getCode() == exitInternal)
+      return finishInternally(failure.what());
+    if (*failure.what())
+      complain(fmt::format("error: {}", failure.what()));
+    return failure.getCode();
+  } catch (const std::bad_alloc &) {
+    complain("error: there is not enough memory");
+    return exitUser;
+  } catch (const std::exception &error) {
+    // fmt throws where a standard stream takes no more.
+    return std::ferror(stdout) || std::ferror(stderr)
+               ? finishUnwritten()
+               : finishInternally(error.what());
+  }
+  return exitDone;
+}
+
 int main(int argc, char **argv) {
 #ifndef TORSOR_SANITIZED
   installHandlers();
@@ -115,38 +165,7 @@ int main(int argc, char **argv) {
   addImportCommand(app);
   addRunCommand(app);
   addBenchCommand(app);
-  try {
-    checkCommand(app, argc, argv);
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &error) {
-    // Help and version are no errors; all else is a wrong command line.
-    if (error.get_exit_code() == 0)
-      return app.exit(error);
-    auto used = app.get_subcommands();
-    fmt::print(stderr, "torsor: error: {}; 'torsor {}--help' says more\n",
-               used.empty() && argc < 2 ? "a command is missing" : error.what(),
-               used.empty() ? "" : used.front()->get_name() + " ");
-    return exitUsage;
-  } catch (const Failure &failure) {
-    std::fflush(stdout); // what was printed comes first
-    if (failure.getCode() == exitInternal)
-      fmt::print(stderr, "torsor: internal error: {}; please report it\n",
-                 failure.what());
-    else if (*failure.what())
-      fmt::print(stderr, "torsor: error: {}\n", failure.what());
-    return failure.getCode();
-  } catch (const std::bad_alloc &) {
-    fmt::print(stderr, "torsor: error: there is not enough memory\n");
-    return exitUser;
-  } catch (const std::exception &error) {
-    fmt::print(stderr, "torsor: internal error: {}; please report it\n",
-               error.what());
-    return exitInternal;
-  }
-  // Output that did not arrive is no success.
-  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-    fmt::print(stderr, "torsor: error: cannot write the output\n");
-    return exitUser;
-  }
-  return exitDone;
+  int code = runCommand(app, argc, argv);
+  bool written = std::fflush(stdout) == 0 && !std::ferror(stdout);
+  return code == exitDone && !written ? finishUnwritten() : code;
 }
