@@ -27,6 +27,8 @@ public:
 
   /// Depth of nested expressions, as the height of a tree and as recursion.
   static constexpr unsigned nestingLimit = 256;
+  /// Parentheses are no part of a tree, and nest so deep as well.
+  static constexpr unsigned recursionLimit = 2 * nestingLimit + 1;
 
 private:
   // Tokens.
@@ -150,7 +152,7 @@ private:
   size_t nextDropped = 0;
   size_t next = 0;
   uint32_t lastEnd = 0;
-  unsigned depth = 0;
+  unsigned depth = 0, parenDepth = 0;
   /// Something was said about the present clause or item head.
   bool partFailed = false;
   /// The present item cannot be checked.

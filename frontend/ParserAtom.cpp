@@ -210,8 +210,12 @@ Expr *Parser::parseReal() {
 }
 
 Expr *Parser::parseParens() {
+  if (parenDepth == nestingLimit && !failNesting())
+    return nullptr;
   SourceRange open = take().range;
+  ++parenDepth;
   Expr *inner = parseExpr();
+  --parenDepth;
   if (!inner || !expectClose(")", open, getAfterHint(peek())))
     return nullptr;
   inner->parens = true;

@@ -17,7 +17,7 @@ struct Nest {
 /// expr = "if" expr "then" expr "else" expr | "sum" NAME bound ":" expr | or
 Expr *Parser::parseExpr() {
   Nest nest(depth);
-  if (depth > nestingLimit && !failNesting())
+  if (depth > recursionLimit && !failNesting())
     return nullptr;
   if (at("if"))
     return parseIf();
@@ -125,7 +125,7 @@ Expr *Parser::parseNot() {
   if (!at("not"))
     return parseCompare();
   Nest nest(depth);
-  if (depth > nestingLimit && !failNesting())
+  if (depth > recursionLimit && !failNesting())
     return nullptr;
   uint32_t begin = take().range.begin;
   auto *node = make<NotExpr>();
@@ -198,7 +198,7 @@ Expr *Parser::parseArith() {
 /// An arith that stands for itself, such as the bound of a sum.
 Expr *Parser::parseBound() {
   Nest nest(depth);
-  if (depth > nestingLimit && !failNesting())
+  if (depth > recursionLimit && !failNesting())
     return nullptr;
   return parseArith();
 }
@@ -213,7 +213,7 @@ Expr *Parser::parseUnary() {
   if (!at("-"))
     return parsePower();
   Nest nest(depth);
-  if (depth > nestingLimit && !failNesting())
+  if (depth > recursionLimit && !failNesting())
     return nullptr;
   uint32_t begin = take().range.begin;
   auto *node = make<NegateExpr>();
@@ -228,7 +228,7 @@ Expr *Parser::parsePower() {
   if (!base || !at("^"))
     return base;
   Nest nest(depth);
-  if (depth > nestingLimit && !failNesting())
+  if (depth > recursionLimit && !failNesting())
     return nullptr;
   SourceRange opRange = take().range;
   Expr *exponent = parseUnary();

@@ -175,8 +175,10 @@ TEST(Parser, NestingIsBounded) {
   }
   EXPECT_FALSE(isLarge(nest("", "a", " + b", 255)));
   EXPECT_TRUE(isLarge(nest("", "a", " + b", 256)));
-  EXPECT_FALSE(isLarge(nest("(", "a", ")", 255)));
-  EXPECT_TRUE(isLarge(nest("(", "a", ")", 256)));
+  EXPECT_FALSE(isLarge(nest("(", "a", ")", 256)));
+  EXPECT_TRUE(isLarge(nest("(", "a", ")", 257)));
+  EXPECT_FALSE(isLarge(nest("(-", "a", ")", 255)));
+  EXPECT_TRUE(isLarge(nest("(-", "a", ")", 256)));
 }
 
 TEST(Parser, NumbersAreBounded) {
