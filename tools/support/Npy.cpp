@@ -15,6 +15,8 @@
 
 using namespace torsor;
 
+static constexpr char tooLarge[] = "the shape is larger than any memory";
+
 namespace {
 
 /// Reads the header's dictionary. Every function returns false at the first
@@ -26,6 +28,8 @@ public:
   std::string descr;
   bool fortranOrder = false;
   std::vector<int64_t> shape;
+  /// What is wrong with the shape, where more than the form is.
+  const char *fault = nullptr;
 
   bool read() {
     bool seen[3] = {};
@@ -96,13 +100,18 @@ private:
     if (!take('('))
       return false;
     while (!take(')')) {
-      skip();
       int64_t extent = 0;
+      if (peek('-')) {
+        fault = "the shape has an axis of negative length";
+        return false;
+      }
       size_t begin = at;
       while (at < text.size() && std::isdigit(static_cast<uint8_t>(text[at])))
         if (__builtin_mul_overflow(extent, 10, &extent) ||
-            __builtin_add_overflow(extent, text[at++] - '0', &extent))
+            __builtin_add_overflow(extent, text[at++] - '0', &extent)) {
+          fault = tooLarge;
           return false;
+        }
       if (at == begin || (!take(',') && !peek(')')))
         return false;
       shape.push_back(extent);
@@ -153,8 +162,10 @@ bool torsor::parseNpy(const std::string &bytes, const std::string &name,
   std::string text = bytes.substr(begin, length);
   HeaderReader header(text);
   if (!header.read())
-    return fail("the header is not a dictionary with a simple 'descr', "
-                "'fortran_order' and 'shape'");
+    return fail(header.fault
+                    ? header.fault
+                    : "the header is not a dictionary with a simple 'descr', "
+                      "'fortran_order' and 'shape'");
   torsor_dtype dtype = parseType(header.descr, unsignedIsBf16);
   if (dtype == TORSOR_ANY)
     return fail(fmt::format(
@@ -174,7 +185,7 @@ bool torsor::parseNpy(const std::string &bytes, const std::string &name,
     empty |= extent == 0;
   for (int64_t extent : header.shape)
     if (!empty && __builtin_mul_overflow(size, extent, &size))
-      return fail("the shape is larger than any memory");
+      return fail(tooLarge);
   if (empty)
     size = 0;
   size_t held = bytes.size() - begin - length;

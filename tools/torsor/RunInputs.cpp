@@ -2,10 +2,12 @@
 // Reading and checking the arrays of `torsor run`.
 #include "tools/torsor/RunInputs.h"
 
+#include "frontend/Clauses.h"
 #include "tools/torsor/Failure.h"
 #include "tools/torsor/Options.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -31,6 +33,9 @@ static Array readTensor(const char *name, const std::string &path,
     failUser(fmt::format("{}: '{}' has the shape {}, but it must have four "
                          "axes: [batch, heads, length, width]",
                          name, path, formatShape(array.shape)));
+  if (array.shape[3] < 1 || array.shape[3] > mostLanes)
+    failUser(fmt::format("{}: '{}' has the shape {}, but widths are 1 to {}",
+                         name, path, formatShape(array.shape), mostLanes));
   if (array.dtype != TORSOR_F32 && array.dtype != TORSOR_F16 &&
       array.dtype != TORSOR_BF16 && array.dtype != TORSOR_F64)
     failUser(fmt::format("{}: '{}' holds {}, but floating-point numbers are "
@@ -268,6 +273,11 @@ void ArgumentReader::addNamed(const std::string &name, const std::string &paths,
   if (found->isPerToken()) {
     addPerToken(input, paths, toType(found->storage), found->axes.size());
   } else {
+    auto [first, second] = splitOnce(paths, ',');
+    if (!second.empty() && !llvm::sys::fs::exists(paths))
+      failUsage(fmt::format("--bind {}={}: '{}' is no value per token, so it "
+                            "has one side: give one file",
+                            name, paths, name));
     inputs.arrays.push_back(
         convertExactly(name, readArray(paths), toType(found->storage)));
     input.param = found->isParam();
