@@ -265,7 +265,10 @@ private:
   void declareNames(SchemeState &state);
   bool declareName(SchemeState &state, const Name &name,
                    SchemeState::Entity entity);
-  void declareTensors(SchemeState &state, const TensorClause *clause);
+  bool awaitsWidth(SchemeState &state, const TensorClause *clause);
+  /// `first`: the place of the first of them among the scheme's tensors.
+  void declareTensors(SchemeState &state, const TensorClause *clause,
+                      size_t first);
   bool readTensor(const TensorClause *clause, TensorInfo &tensor, Env &env);
   bool readContracts(const TensorClause *clause, TensorInfo &tensor, Env &env);
   bool readAxes(const TensorClause *clause, std::vector<AxisInfo> &out,
@@ -342,6 +345,12 @@ private:
 std::string quote(const Expr *e);
 /// "w[h, …]": how an element of a tensor is written.
 std::string showElement(const TensorInfo &tensor);
+/// What a value is where a vector is needed, and how a tensor gives one.
+std::string describeNoVector(const Meaning &value);
+/// Sizes beyond it are that: too large for every use.
+constexpr int64_t mostSize = int64_t(1) << 62;
+/// A size for a message.
+std::string printSize(int64_t size);
 /// A constant for a message: "8192", "0.1", "[1, 2]".
 std::string printConstant(const Node *node);
 std::string printNumber(double value);

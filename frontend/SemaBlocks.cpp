@@ -131,10 +131,11 @@ std::optional<int64_t> Sema::evalWidth(BlockCall &call, Env &env) {
     return width;
   fail(env, e->range, "width",
        *width < 1
-           ? fmt::format("a width must be at least 1, but it is {}", *width)
+           ? fmt::format("a width must be at least 1, but it is {}",
+                         printSize(*width))
            : fmt::format("a head is at most 1024 lanes wide, but this width is "
                          "{}",
-                         *width));
+                         printSize(*width)));
   return std::nullopt;
 }
 
@@ -232,7 +233,7 @@ Meaning Sema::evalJordan(BlockCall &call, Env &env) {
     return fail(env, orderExpr->range, "width",
                 fmt::format("the order of a Jordan block must be at least 1, "
                             "but it is {}",
-                            *order));
+                            printSize(*order)));
   if (*order > widthLimit / base.action->width)
     return fail(env, orderExpr->range, "width",
                 "this Jordan block is wider than a head of 1024 lanes");
@@ -278,7 +279,7 @@ Meaning Sema::evalPlane(BlockCall &call, Env &env) {
     if (value.kind != Meaning::Vector)
       fail(env, e->range, "type",
            fmt::format("'plane' takes two vectors, but '{}' is {}", quote(e),
-                       describe(value)));
+                       describeNoVector(value)));
     else if (value.getVaries() & (varies::query | varies::key))
       fail(env, e->range, "rate",
            "the plane cannot depend on a token: the law exp((t - s) X) needs "

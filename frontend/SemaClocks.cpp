@@ -41,10 +41,10 @@ void Sema::declareClock(SchemeState &state, const ClockClause *clause,
       fail(env, binder.bound->range, isPos ? "pos" : "large",
            isPos ? "'pos' is one clock, not a family"
                  : fmt::format("a family has 1 to 65536 clocks, not {}",
-                               *members));
+                               printSize(*members)));
       valid = false;
     }
-    clock.members = members.value_or(1);
+    clock.members = valid ? *members : 1;
     clock.indexName = binder.index.text.str();
   }
   auto storage = clause->storage ? parseStorage(clause->storage.text)

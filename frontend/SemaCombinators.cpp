@@ -119,7 +119,7 @@ Meaning Sema::evalLaneGain(BlockCall &call, const ActionNode *base, Env &env) {
       fail(env, e->range, "width",
            fmt::format("a gain per lane is a vector of the action's width {}, "
                        "but '{}' is {}",
-                       base->width, quote(e), describe(value)));
+                       base->width, quote(e), describeNoVector(value)));
     else if (value.getVaries() & (varies::query | varies::key))
       fail(env, e->range, "rate",
            "a gain per lane cannot depend on a token; a factor of a row is the "

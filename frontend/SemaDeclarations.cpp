@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The checker: what a scheme declares: lets, tensors and clocks.
+#include "frontend/Clauses.h"
 #include "frontend/Sema.h"
 
 #include "llvm/ADT/STLExtras.h"
+
+#include <utility>
 
 #include "fmt/format.h"
 
@@ -87,13 +90,46 @@ void Sema::declareLets(SchemeState &state) {
   state.pos = &state.scheme.clocks.back();
 }
 
+/// Does a tensor read a width that only the action will say?
+bool Sema::awaitsWidth(SchemeState &state, const TensorClause *clause) {
+  Scheme &scheme = state.scheme;
+  if (findTerm(state, ClauseKind::Head) || !findTerm(state, ClauseKind::Action))
+    return false;
+  bool follows = !findClause(state, ClauseKind::Value);
+  bool head = std::exchange(scheme.headIsOpen, true);
+  bool value = std::exchange(scheme.valueIsOpen, scheme.valueIsOpen || follows);
+  TensorInfo tried;
+  Env env = makeClauseEnv(state, Where::Tensor);
+  ++allUnchecked;
+  bool known = readTensor(clause, tried, env);
+  --allUnchecked;
+  state.letValues.clear();
+  callResults.clear();
+  scheme.headIsOpen = head;
+  scheme.valueIsOpen = value;
+  return !known;
+}
+
 void Sema::declareNames(SchemeState &state) {
+  // An action's width is known behind the names that the action may read, and
+  // before the tensors that read the width. These keep their places.
+  std::vector<std::pair<const TensorClause *, size_t>> later;
+  std::deque<TensorInfo> &tensors = state.scheme.tensors;
   for (const Clause *clause : state.item.clauses)
-    if (auto *tensor = llvm::dyn_cast<TensorClause>(clause))
-      declareTensors(state, tensor);
+    if (auto *tensor = llvm::dyn_cast<TensorClause>(clause)) {
+      size_t first = tensors.size();
+      tensors.resize(first + tensor->names.size());
+      if (awaitsWidth(state, tensor))
+        later.push_back({tensor, first});
+      else
+        declareTensors(state, tensor, first);
+    }
   for (const Clause *clause : state.item.clauses)
     if (auto *clock = llvm::dyn_cast<ClockClause>(clause))
       declareClocks(state, clock);
+  findOpenWidth(state);
+  for (auto [tensor, first] : later)
+    declareTensors(state, tensor, first);
 }
 
 std::optional<Interval> Sema::readRange(const RangeNode &range, Env &env) {
@@ -150,7 +186,7 @@ bool Sema::readAxes(const TensorClause *clause, std::vector<AxisInfo> &out,
       if (*extent < 1) {
         fail(env, axis.extent->range, "width",
              fmt::format("an axis must have at least 1 entry, but it has {}",
-                         *extent));
+                         printSize(*extent)));
         return false;
       }
       elements *= double(*extent);
@@ -258,7 +294,8 @@ bool Sema::readTensor(const TensorClause *clause, TensorInfo &tensor,
   return valid;
 }
 
-void Sema::declareTensors(SchemeState &state, const TensorClause *clause) {
+void Sema::declareTensors(SchemeState &state, const TensorClause *clause,
+                          size_t first) {
   Env env = makeClauseEnv(state, Where::Tensor);
   TensorInfo tensor;
   bool valid = readTensor(clause, tensor, env);
@@ -266,9 +303,9 @@ void Sema::declareTensors(SchemeState &state, const TensorClause *clause) {
     tensor.name = name.text.str();
     tensor.range = name.range;
     SchemeState::Entity entity;
+    TensorInfo *made = &state.scheme.tensors[first++];
+    *made = tensor;
     if (valid) {
-      state.scheme.tensors.push_back(tensor);
-      const TensorInfo *made = &state.scheme.tensors.back();
       if (!tensor.axes.empty() || tensor.isPerToken()) {
         entity.value = made;
       } else {

@@ -99,17 +99,40 @@ static std::string adviseClock(const ClockInfo &clock, bool oneToken) {
                                 name);
 }
 
-std::string torsor::showElement(const TensorInfo &tensor) {
+/// The indices of an element, or of a row with the last axis left out.
+static std::string showIndices(const TensorInfo &tensor,
+                               llvm::ArrayRef<AxisInfo> axes) {
   std::string text;
   if (tensor.isPerToken())
     text = "j";
-  for (const AxisInfo &axis : tensor.axes) {
+  for (const AxisInfo &axis : axes) {
     text += text.empty() ? "" : ", ";
     text += axis.kind == AxisInfo::Heads    ? "h"
             : axis.kind == AxisInfo::Groups ? "g"
                                             : "…";
   }
   return tensor.name + "[" + text + "]";
+}
+
+std::string torsor::showElement(const TensorInfo &tensor) {
+  return showIndices(tensor, tensor.axes);
+}
+
+std::string torsor::describeNoVector(const Meaning &value) {
+  std::string text = describe(value);
+  if (value.kind != Meaning::Tensor || value.tensor->axes.empty())
+    return text;
+  const TensorInfo &tensor = *value.tensor;
+  llvm::ArrayRef<AxisInfo> axes = tensor.axes;
+  if (axes.back().kind != AxisInfo::Constant ||
+      getNumberType(tensor.storage) == NumberType::Bool)
+    return fmt::format("{}; an element is written {}", text,
+                       showElement(tensor));
+  if (axes.size() == 1 && !tensor.isPerToken())
+    return fmt::format("{0}; as a vector it is written [for p < {1}: {2}[p]]",
+                       text, axes.back().extent, tensor.name);
+  return fmt::format("{}; a row is written {}", text,
+                     showIndices(tensor, axes.drop_back()));
 }
 
 Meaning Sema::number(Meaning value, const Expr *e, Env &env) {
@@ -160,6 +183,17 @@ Meaning Sema::boolean(Meaning value, const Expr *e, Env &env) {
                           quote(e), describe(value)));
 }
 
+/// What to write where only an open width keeps a value from being constant.
+static std::string adviseWidth(const Meaning &value) {
+  auto reads = [&](NodeOp op) {
+    return anyNode(value.scalar.node,
+                   [&](const Node *node) { return node->op == op; });
+  };
+  return reads(NodeOp::Width)        ? "; write 'head n'"
+         : reads(NodeOp::ValueWidth) ? "; write 'value n'"
+                                     : "";
+}
+
 std::optional<Integer> Sema::evalInt(const Expr *e, Env &env,
                                      llvm::StringRef what) {
   Meaning value = coerce(eval(e, env), NumberType::Int, e, env, what.str());
@@ -167,8 +201,8 @@ std::optional<Integer> Sema::evalInt(const Expr *e, Env &env,
     return std::nullopt;
   if (!value.isConstant()) {
     fail(env, e->range, "const",
-         fmt::format("{} must be known at compile time, but '{}' is not",
-                     what.str(), quote(e)));
+         fmt::format("{} must be known at compile time, but '{}' is not{}",
+                     what.str(), quote(e), adviseWidth(value)));
     return std::nullopt;
   }
   return value.scalar.node->integer;
@@ -179,9 +213,9 @@ std::optional<int64_t> Sema::evalSize(const Expr *e, Env &env,
   std::optional<Integer> value = evalInt(e, env, what);
   if (!value)
     return std::nullopt;
-  // What does not fit is too large for every use of a size.
-  constexpr int64_t most = int64_t(1) << 62;
-  return value->toInt64().value_or(value->isNegative() ? -most : most);
+  int64_t size =
+      value->toInt64().value_or(value->isNegative() ? -mostSize : mostSize);
+  return std::clamp(size, -mostSize, mostSize);
 }
 
 std::optional<double> Sema::evalReal(const Expr *e, Env &env,
@@ -191,8 +225,8 @@ std::optional<double> Sema::evalReal(const Expr *e, Env &env,
     return std::nullopt;
   if (!value.isConstant()) {
     fail(env, e->range, "const",
-         fmt::format("{} must be known at compile time, but '{}' is not",
-                     what.str(), quote(e)));
+         fmt::format("{} must be known at compile time, but '{}' is not{}",
+                     what.str(), quote(e), adviseWidth(value)));
     return std::nullopt;
   }
   return value.scalar.node->asReal();

@@ -39,9 +39,16 @@ bool Sema::fitSize(const TypeNode &type, int64_t length, const Expr *e,
   if (*want == length)
     return true;
   fail(env, e->range, "length",
-       fmt::format("{} must have {} elements, but it has {}", what, *want,
-                   length));
+       fmt::format("{} must have {} elements, but it has {}", what,
+                   printSize(*want), length));
   return false;
+}
+
+/// "w[h, p]": lane p of the row that `e` is.
+static std::string showLane(const Expr *e) {
+  std::string text = quote(e);
+  bool indexed = llvm::isa<IndexExpr>(e) && text.ends_with("]");
+  return indexed ? text.substr(0, text.size() - 1) + ", p]" : text + "[p]";
 }
 
 Meaning Sema::fit(Meaning value, const TypeNode &type, const Expr *e, Env &env,
@@ -67,13 +74,13 @@ Meaning Sema::fit(Meaning value, const TypeNode &type, const Expr *e, Env &env,
   if (value.kind != Meaning::Vector)
     return fail(env, e->range, "type",
                 fmt::format("{} must be a vector, but '{}' is {}", what,
-                            quote(e), describe(value)));
+                            quote(e), describeNoVector(value)));
   const VectorInfo *vector = value.vector;
   if (vector->row)
     return fail(env, e->range, "type",
-                fmt::format("{} must be a vector of scalars; a run-time vector "
-                            "goes only into dot(…)",
-                            what));
+                fmt::format("{} must be a vector of scalars, but '{}' is a "
+                            "row; write [for p < {}: {}]",
+                            what, quote(e), vector->length, showLane(e)));
   if (!fitSize(type, vector->length, e, env, what, scope, typeFile))
     return Meaning();
   if (base == NumberType::Int && vector->type == NumberType::Real)

@@ -227,7 +227,7 @@ Meaning Sema::applyDot(const CallExpr *e, Env &env) {
     if (value.kind != Meaning::Vector) {
       fail(env, arg.range, "type",
            fmt::format("'dot' takes two vectors, but '{}' is {}",
-                       quote(arg.value), describe(value)));
+                       quote(arg.value), describeNoVector(value)));
       continue;
     }
     vectors[side] = value.vector;

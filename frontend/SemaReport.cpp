@@ -126,6 +126,12 @@ std::string torsor::quote(const Expr *e) {
   return line.substr(0, 45) + "…";
 }
 
+std::string torsor::printSize(int64_t size) {
+  return size >= mostSize    ? "2^62 or more"
+         : size <= -mostSize ? "-2^62 or less"
+                             : std::to_string(size);
+}
+
 std::string torsor::printNumber(double value) {
   if (std::isinf(value))
     return value > 0 ? "inf" : "-inf";

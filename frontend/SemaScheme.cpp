@@ -107,7 +107,6 @@ void Sema::readClauses(SchemeState &state, SourceRange call) {
   readHead(state);
   findValueWidth(state);
   declareNames(state);
-  findOpenWidth(state);
   for (const Clause *clause : state.item.clauses)
     if (auto *require = llvm::dyn_cast<RequireClause>(clause)) {
       Env inner = makeClauseEnv(state, Where::Require);
@@ -266,7 +265,8 @@ void Sema::readVectors(SchemeState &state) {
       fail(env, clause->value->range, "width",
            fmt::format("'value_bias' must be a vector of the value's width {}, "
                        "but '{}' is {}",
-                       scheme.value, quote(clause->value), describe(value)));
+                       scheme.value, quote(clause->value),
+                       describeNoVector(value)));
   }
   if (const TermClause *clause = findTerm(state, ClauseKind::Embed)) {
     Env env = makeClauseEnv(state, Where::Embed);
@@ -278,6 +278,6 @@ void Sema::readVectors(SchemeState &state) {
       fail(env, clause->value->range, "type",
            fmt::format("'embed' must be a vector, one element per channel, but "
                        "'{}' is {}",
-                       quote(clause->value), describe(value)));
+                       quote(clause->value), describeNoVector(value)));
   }
 }

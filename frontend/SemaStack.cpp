@@ -175,7 +175,8 @@ void Sema::checkStack(const StackItem *item) {
   }
   if (layers < 1 || layers > mostLayers) {
     fail(env, item->layers ? item->layers->range : item->name.range, "large",
-         fmt::format("a stack has 1 to {} layers, not {}", mostLayers, layers));
+         fmt::format("a stack has 1 to {} layers, not {}", mostLayers,
+                     printSize(layers)));
     return;
   }
   llvm::StringSet<> bound;

@@ -32,7 +32,8 @@ std::optional<int64_t> Sema::evalBound(const Expr *e, Env &env) {
   if (*count >= 0 && *count <= 65536)
     return count;
   fail(env, e->range, "large",
-       fmt::format("the bound must lie in 0 .. 65536, but it is {}", *count));
+       fmt::format("the bound must lie in 0 .. 65536, but it is {}",
+                   printSize(*count)));
   return std::nullopt;
 }
 

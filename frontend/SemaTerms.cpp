@@ -150,8 +150,9 @@ const TensorInfo *Sema::readNormWeight(SchemeState &state, const Argument &arg,
          "the head width must be known here; write 'head n'");
   else
     fail(env, arg.value->range, "width",
-         fmt::format("the weight of a norm is a 'param' of the head width {}",
-                     state.scheme.head));
+         fmt::format("the weight of a norm is a 'param' of the head width {0}, "
+                     "f32[{0}] or f32[{1}, {0}], by its bare name",
+                     state.scheme.head, arg.label.text == "k" ? "G" : "H"));
   return nullptr;
 }
 

@@ -16,10 +16,10 @@ bool Sema::checkWidth(int64_t width, const Expr *expr, Env &env,
   if (width >= 1 && width <= mostLanes)
     return true;
   fail(env, expr->range, "width",
-       width < 1
-           ? fmt::format("{} must be at least 1, but it is {}", what, width)
-           : fmt::format("{} must be at most {}, but it is {}", what, mostLanes,
-                         width));
+       width < 1 ? fmt::format("{} must be at least 1, but it is {}", what,
+                               printSize(width))
+                 : fmt::format("{} must be at most {}, but it is {}", what,
+                               mostLanes, printSize(width)));
   return false;
 }
 
@@ -125,14 +125,14 @@ void Sema::readValue(SchemeState &state) {
     SourceRange lanes = clause->lanes.lo->range.to(clause->lanes.hi->range);
     if (*lo > *hi)
       fail(env, lanes, "width",
-           fmt::format("lanes run upwards: {1} .. {0}, not {0} .. {1}", *lo,
-                       *hi));
+           fmt::format("lanes run upwards: {1} .. {0}, not {0} .. {1}",
+                       printSize(*lo), printSize(*hi)));
     else
       fail(env, lanes, "width",
            fmt::format(
                "the lanes {} .. {} are not lanes of the key, which has 0 "
                ".. {}",
-               *lo, *hi, scheme.head - 1));
+               printSize(*lo), printSize(*hi), scheme.head - 1));
     return;
   }
   scheme.value = *hi - *lo + 1;

@@ -104,6 +104,32 @@ TEST(Emit, AnAxisVIsAsWideAsTheValue) {
   }
 }
 
+TEST(Emit, AnAxisDIsAsWideAsTheAction) {
+  const char *weighted = " param w: f32[D] norm rms(q = w) mask causal }";
+  CheckOptions wider;
+  wider.head = 16;
+  for (const char *action :
+       {"scheme x { action split(turn(1) + turn(2))",
+        "scheme x { clock c action split(turn(1) + turn(2)) at c",
+        "scheme x { param f: f32[2] action split(sum p < 2: turn(f[p]))",
+        "scheme x { let wide = 4 action zero(wide) value 6"})
+    for (const CheckOptions &options : {CheckOptions(), wider}) {
+      std::string text = emitText(action + std::string(weighted), options);
+      EXPECT_TRUE(contains(text, "tensor<4xf32>")) << action << text;
+    }
+  // The order of declaration is that of the interface.
+  std::string text = emitText(
+      "scheme x { param w: f32[D] param u: f32 scale u action zero(4) norm "
+      "rms(q = w) mask causal }");
+  EXPECT_LT(text.find("\"w\""), text.find("\"u\"")) << text;
+  // An action that reads such a param cannot say the width; an option can.
+  const char *circular = "scheme x { param w: f32[D] action split(sum p < 2: "
+                         "turn(w[p])) mask causal }";
+  EXPECT_EQ(check(circular).ids(), "const@1:25");
+  wider.head = 4;
+  EXPECT_TRUE(contains(emitText(circular, wider), "tensor<4xf32>"));
+}
+
 TEST(Emit, ChoosesBetweenListsOnce) {
   std::string text =
       emitText("scheme x { let w = if N > 9 then [1, 2] else [3, 4] action "
