@@ -39,6 +39,36 @@ bool fadesBy(const SchemePlan &plan, ClockOp clock) {
   });
 }
 
+/// Whether the mask shows only pairs whose query and key agree in an input: an
+/// equality is one of those that all must hold.
+bool tellsSegments(Value mask, InputOp input) {
+  if (!mask)
+    return false;
+  if (auto both = mask.getDefiningOp<arith::AndIOp>())
+    return tellsSegments(both.getLhs(), input) ||
+           tellsSegments(both.getRhs(), input);
+  Value sides[2];
+  if (auto integers = mask.getDefiningOp<arith::CmpIOp>();
+      integers && integers.getPredicate() == arith::CmpIPredicate::eq)
+    sides[0] = integers.getLhs(), sides[1] = integers.getRhs();
+  else if (auto reals = mask.getDefiningOp<arith::CmpFOp>();
+           reals && reals.getPredicate() == arith::CmpFPredicate::OEQ)
+    sides[0] = reals.getLhs(), sides[1] = reals.getRhs();
+  else
+    return false;
+  int64_t found = 0;
+  for (Value side : sides) {
+    auto read = side.getDefiningOp<ReadOp>();
+    if (!read || read.getTensor() != input.getResult() ||
+        read.getIndices().size() != 1)
+      return false;
+    auto token = read.getIndices()[0].getDefiningOp<TokenOp>();
+    if (token)
+      found |= token.getSide() == Side::Query ? TORSOR_QUERY : TORSOR_KEY;
+  }
+  return found == (TORSOR_QUERY | TORSOR_KEY);
+}
+
 FieldAttr fieldOf(SchemePlan &plan, Operation *declaration) {
   Builder b(declaration->getContext());
   int64_t stage = TORSOR_LOADED, flags = 0;
@@ -60,10 +90,13 @@ FieldAttr fieldOf(SchemePlan &plan, Operation *declaration) {
                   .getElementType();
     axes = declaration->getAttrOfType<ArrayAttr>("axes");
   }
-  if (auto input = dyn_cast<InputOp>(declaration))
+  if (auto input = dyn_cast<InputOp>(declaration)) {
+    if (tellsSegments(plan.mask, input))
+      flags |= TORSOR_ARG_SEGMENT;
     stage = input.getPer() == Per::Token      ? TORSOR_PER_TOKEN
             : input.getPer() == Per::Sequence ? TORSOR_PER_SEQUENCE
                                               : TORSOR_PER_CALL;
+  }
   if (auto param = dyn_cast<ParamOp>(declaration)) {
     if (param.getOrthogonal())
       condition = b.getF64FloatAttr(1);
@@ -79,8 +112,8 @@ FieldAttr fieldOf(SchemePlan &plan, Operation *declaration) {
       isa<ParamOp>(declaration) && contractReads(plan, declaration));
 }
 
-/// What attention reads at keys that lie in a cache: all that the pair regions
-/// read of them, and their times unless they have been acted on.
+/// What attention reads at keys that lie in a cache: all that the pair
+/// regions read of them, and their times unless they have been acted on.
 llvm::SmallPtrSet<Operation *, 16> readAtCachedKeys(SchemePlan &plan) {
   SmallVector<Value> work;
   for (Value root :

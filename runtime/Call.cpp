@@ -147,6 +147,21 @@ torsor_status Call::checkPresence() const {
     if (row.is && !row.may)
       return failAbsent(row.tensor, row.whyNot);
   }
+  return checkMoveAlone();
+}
+
+/// Keys move by the shift of their sequence and nothing else.
+torsor_status Call::checkMoveAlone() const {
+  const char *unused = batch.slots                    ? "slots"
+                       : present(batch.query_indices) ? "query_indices"
+                       : present(batch.key_indices)   ? "key_indices"
+                       : batch.input_count            ? "inputs"
+                                                      : nullptr;
+  if (rebases() && unused)
+    return fail(TORSOR_INVALID,
+                "rebase: the batch gives %s, but keys move by the shift of "
+                "their sequence alone; leave it out",
+                unused);
   return TORSOR_OK;
 }
 

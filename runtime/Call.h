@@ -10,6 +10,8 @@
 
 namespace torsor {
 
+struct TickSource;
+
 class Call {
 public:
   Call(torsor_plan &plan, const torsor_instance &instance, int32_t op)
@@ -39,6 +41,7 @@ private:
   torsor_status readBatch();
   torsor_status checkOp() const;
   torsor_status checkPresence() const;
+  torsor_status checkMoveAlone() const;
   torsor_status checkCache() const;
   torsor_status failAbsent(const char *tensor, const char *why) const;
 
@@ -47,9 +50,12 @@ private:
   torsor_status checkQueries();
   torsor_status checkFreshKeys();
   torsor_status checkParts();
+  torsor_status checkPartAliases(const torsor_part &part,
+                                 const char *owner) const;
   torsor_status checkEmbedding();
   torsor_status takeStreams();
-  torsor_status checkStreamHeads(int64_t s, const torsor_tensor &stream) const;
+  torsor_status checkStreamShape(int64_t s, const torsor_tensor &stream) const;
+  torsor_status checkAppendsAll() const;
   torsor_status checkIndexTensor(const char *what, torsor_tensor &tensor,
                                  int64_t rows, int64_t tokens);
   TensorRule rule(const char *tensor, int32_t dtype, int64_t rows,
@@ -76,6 +82,8 @@ private:
 
   // CallRebase.cpp
   torsor_status resolveRebase(int64_t number, torsor_sequence &s) const;
+  torsor_status checkMovedIndices(int64_t number,
+                                  const torsor_sequence &s) const;
   torsor_status checkSpansDisjoint();
 
   // CallInputs.cpp
@@ -90,6 +98,15 @@ private:
   uint32_t needs(int64_t a, int op) const;
   bool carried(int64_t a) const;
 
+  // CallClocks.cpp
+  torsor_status checkRising(int64_t a) const;
+  TickSource tickSource(int64_t a, bool keys) const;
+  bool isUnwritten(const torsor_sequence &s, const KeySpan &span) const;
+  bool gatherKeys(const torsor_sequence &s, const TickSource &from, bool stored,
+                  Array<Tick> &keys) const;
+  torsor_status failRising(int64_t a, const torsor_sequence &s,
+                           const Tick &query, const Tick &key) const;
+
   // CallValues.cpp
   torsor_status checkValues();
   torsor_status checkIndices(torsor_tensor &tensor, Array<int64_t> &widened,
@@ -98,7 +115,6 @@ private:
                           int64_t row, int64_t token, int64_t index,
                           int64_t bound) const;
   torsor_status checkSlots() const;
-  torsor_status checkRising(int64_t a) const;
   torsor_status checkRanges(int64_t a) const;
   torsor_status checkPlaces(int64_t a) const;
 

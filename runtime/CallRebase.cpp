@@ -37,12 +37,34 @@ torsor_status Call::resolveRebase(int64_t number, torsor_sequence &s) const {
   int64_t end = s.key_start + s.key_length;
   if (!storage.isRing() ||
       end - std::max(s.key_start, storage.pinned) <= storage.turning())
-    return TORSOR_OK;
+    return checkMovedIndices(number, s);
   return fail(TORSOR_RANGE,
               "rebase: sequence %lld: its %lld keys from slot %lld on lie over "
               "one another: the ring has %lld slots behind the pinned ones",
               (long long)number, (long long)s.key_length,
               (long long)s.key_start, (long long)storage.turning());
+}
+
+/// Indices that the cache stores move along; those below 0 are padding and
+/// stay so.
+torsor_status Call::checkMovedIndices(int64_t number,
+                                      const torsor_sequence &s) const {
+  const torsor_tensor *indices = findStream(*call.cache, "index");
+  constexpr int64_t limit = INT64_C(1) << 31;
+  if (!indices || !indices->data || !s.shift)
+    return TORSOR_OK;
+  return forKeySpans(storage, s, [&](const KeySpan &span) {
+    const int64_t *index = static_cast<const int64_t *>(indices->data) +
+                           span.row * indices->strides[0] +
+                           span.slot * indices->strides[1];
+    for (int64_t n = 0; n < span.length; ++n, index += indices->strides[1])
+      if (*index >= 0 && *index + s.shift >= limit)
+        return fail(TORSOR_RANGE,
+                    "rebase: sequence %lld: shift %lld takes the key of index "
+                    "%lld beyond 2^31 - 1",
+                    (long long)number, (long long)s.shift, (long long)*index);
+    return TORSOR_OK;
+  });
 }
 
 /// A key that two runs name would move twice, in some order.

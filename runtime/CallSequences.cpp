@@ -79,6 +79,13 @@ torsor_status Call::resolve(int64_t number, torsor_sequence &s) const {
                 name, (long long)number, (long long)s.shift);
   if (torsor_status status = checkRuns(number, s))
     return status;
+  if (embeds() && !(s.flags & TORSOR_PLACED) && s.query_length > s.key_length)
+    return fail(TORSOR_RANGE,
+                "embed: sequence %lld: its %lld tokens are the last of "
+                "key_length %lld, so that the first would be padding; give the "
+                "length of the text so far, or query_index with TORSOR_PLACED",
+                (long long)number, (long long)s.query_length,
+                (long long)s.key_length);
   if (!(s.flags & TORSOR_PLACED)) {
     if (s.query_index || s.key_index || s.total)
       return fail(TORSOR_INVALID,

@@ -103,13 +103,13 @@ torsor_status Call::checkRing(int64_t number, const torsor_sequence &s) const {
   int64_t end = s.key_start + s.key_length;
   int64_t first = std::max(storage.pinned, s.key_start);
   int64_t behind = end - storage.turning();
-  if (appends() && !batch.slots && s.query_length > storage.turning() &&
-      end - s.query_length >= storage.pinned)
+  int64_t turned = end - std::max(end - s.query_length, storage.pinned);
+  if (appends() && !batch.slots && turned > storage.turning())
     return fail(TORSOR_RANGE,
-                "%s: sequence %lld appends %lld keys, but behind its %lld "
-                "pinned slots the ring has room for %lld: they would take "
+                "%s: sequence %lld appends %lld keys behind the %lld pinned "
+                "slots of the ring, which has room for %lld: they would take "
                 "each other's place; append them in pieces",
-                name, (long long)number, (long long)s.query_length,
+                name, (long long)number, (long long)turned,
                 (long long)storage.pinned, (long long)storage.turning());
   if (!attends() || !s.query_length || behind <= first)
     return TORSOR_OK;

@@ -110,6 +110,24 @@ torsor_status Call::checkEmbedding() {
   return TORSOR_OK;
 }
 
+torsor_status Call::checkPartAliases(const torsor_part &part,
+                                     const char *owner) const {
+  struct Named {
+    const char *name;
+    const void *data;
+  };
+  const Named written[] = {{"o", call.o.data}, {"lse", call.lse.data}};
+  const Named read[] = {{"o", part.o.data}, {"lse", part.lse.data}};
+  for (const Named &to : written)
+    for (const Named &from : read)
+      if (to.data && to.data == from.data)
+        return fail(TORSOR_STRIDE,
+                    "%s: %s lies at the address of the merged %s; an output "
+                    "must not overlap an input",
+                    owner, from.name, to.name);
+  return TORSOR_OK;
+}
+
 torsor_status Call::checkParts() {
   const torsor_descriptor &d = scheme.descriptor;
   TensorRule o = rule("o", d.o, -1, instance.heads, -1, d.value, true);
@@ -145,11 +163,8 @@ torsor_status Call::checkParts() {
     torsor_status status = checkTensor(o, part.o);
     if (!status)
       status = checkTensor(lse, part.lse);
-    if (!status && part.o.data && part.o.data == call.o.data)
-      status = fail(TORSOR_STRIDE,
-                    "%s: o lies at the address of the merged o; "
-                    "an output must not overlap an input",
-                    owner.get());
+    if (!status)
+      status = checkPartAliases(part, owner.get());
     if (status)
       return status;
   }
@@ -159,20 +174,48 @@ torsor_status Call::checkParts() {
   return TORSOR_OK;
 }
 
-/// A contract does not name H: the cache of an instance with other query heads
-/// agrees, but what lies in it for each of them does not.
-torsor_status Call::checkStreamHeads(int64_t s,
+/// A contract names neither H nor the shapes of inputs: the cache of an
+/// instance with other query heads agrees, or of a scheme that keeps other rows
+/// under the same name, but what lies in it does not.
+torsor_status Call::checkStreamShape(int64_t s,
                                      const torsor_tensor &stream) const {
   const torsor_field &field = scheme.streams[s];
+  if (stream.rank != field.rank + 2)
+    return fail(TORSOR_SHAPE,
+                "%s: stream '%s' of the cache has %d axes for each key, but "
+                "scheme '%s' reads %d",
+                name, field.name, stream.rank - 2,
+                orEmpty(scheme.descriptor.name), field.rank);
   for (int32_t a = 0; a < field.rank; ++a) {
-    int64_t heads = stream.shape[scheme.streamAxis(s, a)];
-    if (field.shape[a] == TORSOR_EXTENT_H && heads != instance.heads)
+    int64_t extent = stream.shape[scheme.streamAxis(s, a)];
+    if (field.shape[a] == TORSOR_EXTENT_H && extent != instance.heads)
       return fail(TORSOR_SHAPE,
                   "%s: stream '%s' of the cache is of %lld query heads, but "
                   "the instance has %lld",
-                  name, field.name, (long long)heads,
+                  name, field.name, (long long)extent,
                   (long long)instance.heads);
+    if (field.shape[a] >= 0 && extent != field.shape[a])
+      return fail(TORSOR_SHAPE,
+                  "%s: stream '%s' of the cache has %lld entries along axis %d "
+                  "of each key, but scheme '%s' reads %lld",
+                  name, field.name, (long long)extent, a,
+                  orEmpty(scheme.descriptor.name), (long long)field.shape[a]);
   }
+  return TORSOR_OK;
+}
+
+/// What lies in the cache beside the keys of another scheme would stay as it
+/// was beside new ones.
+torsor_status Call::checkAppendsAll() const {
+  const torsor_scheme &held = call.cache->scheme();
+  for (int64_t s = 0; s < held.streams.size() && &held != &scheme; ++s)
+    if (call.cache->streams[s].data &&
+        scheme.findStream(held.streams[s].name) < 0)
+      return fail(TORSOR_NAME,
+                  "%s: the cache holds a stream '%s' beside its keys, which "
+                  "scheme '%s' does not write; append by scheme '%s'",
+                  name, held.streams[s].name, orEmpty(scheme.descriptor.name),
+                  orEmpty(held.descriptor.name));
   return TORSOR_OK;
 }
 
@@ -201,7 +244,7 @@ torsor_status Call::takeStreams() {
                   "scheme '%s' reads %s",
                   name, field.name, dtypeName(stream->dtype),
                   orEmpty(scheme.descriptor.name), dtypeName(field.dtype));
-    if (torsor_status status = checkStreamHeads(s, *stream))
+    if (torsor_status status = checkStreamShape(s, *stream))
       return status;
     if (appends())
       plan.appendTensors[scheme.streamAt(s)] = *stream;
@@ -218,6 +261,9 @@ torsor_status Call::takeStreams() {
     else // a running sum, which no argument carries
       plan.tensors[scheme.streamAt(s)] = *stream;
   }
+  if (appends())
+    if (torsor_status status = checkAppendsAll())
+      return status;
   keysIndexed = findStream(cache, "index");
   if (present(batch.key_indices) && keysIndexed)
     return fail(TORSOR_NAME,

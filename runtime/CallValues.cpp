@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The checks that pass over arrays: explicit indices, slots, clocks that must
-// not run backwards, declared ranges.
+// The checks that pass over arrays: explicit indices, slots, declared ranges.
 
 #include "runtime/Call.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace torsor {
@@ -28,30 +26,6 @@ torsor_status Call::checkValues() {
   for (int64_t a = 0; ranges && a < scheme.firstParam && !status; ++a)
     status = checkRanges(a);
   return status;
-}
-
-namespace {
-
-/// Element n of a run of an array [rows, tokens].
-template <class T>
-const T *runOf(const torsor_tensor &tensor, int64_t row, int64_t start) {
-  return static_cast<const T *>(tensor.data) + row * tensor.strides[0] +
-         start * tensor.strides[1];
-}
-
-int64_t strideOf(const torsor_tensor &tensor) { return tensor.strides[1]; }
-
-int64_t readIndex(const torsor_tensor &tensor, int64_t row, int64_t token) {
-  if (tensor.dtype == TORSOR_I64)
-    return *runOf<int64_t>(tensor, row, token);
-  return *runOf<int32_t>(tensor, row, token);
-}
-
-} // namespace
-
-/// The tokens of a sequence, which always lie one behind the other.
-static KeySpan queriesOf(const torsor_sequence &s) {
-  return {0, s.query_row, s.query_start, s.query_length};
 }
 
 torsor_status Call::failIndex(const torsor_sequence &s, const char *what,
@@ -125,110 +99,6 @@ torsor_status Call::checkSlots() const {
                   (long long)slot, (long long)call.cache->rows,
                   (long long)call.cache->slots);
     }
-  return TORSOR_OK;
-}
-
-namespace {
-
-/// Adds the ticks of a span, the first of which has index `first`; padding is
-/// left out.
-bool addTicks(const torsor_tensor &clock, const torsor_tensor &indices,
-              const KeySpan &span, int64_t first, Array<Tick> &out) {
-  if (!out.reserve(out.size() + span.length))
-    return false;
-  int64_t bytes = elementBytes(clock.dtype);
-  const char *at =
-      static_cast<const char *>(clock.data) +
-      (span.row * clock.strides[0] + span.slot * clock.strides[1]) * bytes;
-  for (int64_t n = 0; n < span.length; ++n, at += strideOf(clock) * bytes) {
-    int64_t index =
-        indices.data ? readIndex(indices, span.row, span.slot + n) : first + n;
-    if (index >= 0)
-      out.push({index, readElement(at, clock.dtype)});
-  }
-  return true;
-}
-
-void sortTicks(Array<Tick> &ticks) {
-  auto before = [](const Tick &a, const Tick &b) { return a.index < b.index; };
-  if (!std::is_sorted(ticks.begin(), ticks.end(), before))
-    std::sort(ticks.begin(), ticks.end(), before);
-}
-
-/// The first query whose clock is behind that of a key with an index up to its
-/// own; `key` is that key. Both sides are in the order of indices.
-const Tick *findBackwards(const Array<Tick> &keys, const Array<Tick> &queries,
-                          Tick &key) {
-  key = {-1, -INFINITY};
-  int64_t k = 0;
-  for (const Tick &query : queries) {
-    for (; k < keys.size() && keys[k].index <= query.index; ++k)
-      if (!(keys[k].time <= key.time)) // NaN, too, is found
-        key = keys[k];
-    if (!(query.time >= key.time))
-      return &query;
-  }
-  return nullptr;
-}
-
-} // namespace
-
-/// A clock that must not run backwards belongs to schemes whose keys are not
-/// after their queries. Fresh keys, and keys whose clock the call brings, are
-/// checked against every query; stored clocks are checked when they are
-/// appended: among the new tokens, and against the slot before them.
-torsor_status Call::checkRising(int64_t a) const {
-  const torsor_tensor &queryClock =
-      (op == TORSOR_APPEND ? plan.appendTensors
-                           : plan.tensors)[scheme.queryAt(a)];
-  if (!queryClock.data || queryClock.rank != 2)
-    return TORSOR_OK; // the index
-  bool stored = carried(a);
-  const torsor_tensor &keyClock =
-      stored ? *findStream(*call.cache, scheme.arguments[a].name)
-             : plan.tensors[scheme.keyAt(a)];
-  Array<Tick> &queries = plan.queryTicks, &keys = plan.keyTicks;
-  for (const torsor_sequence &s : plan.sequences) {
-    queries.clear(), keys.clear();
-    bool room = addTicks(queryClock, batch.query_indices, queriesOf(s),
-                         s.query_index, queries);
-    sortTicks(queries);
-    if (stored && appends() && !batch.slots && s.key_length > s.query_length) {
-      KeySpan last = spanAt(storage, s, s.key_length - s.query_length - 1);
-      last.length = 1;
-      room = room && addTicks(keyClock, torsor_tensor(), last, 0, keys);
-    }
-    if (!stored && attends() && keyClock.data)
-      forKeySpans(storage, s, [&](const KeySpan &span) {
-        room = room && addTicks(keyClock, batch.key_indices, span,
-                                s.key_index + span.number, keys);
-        return TORSOR_OK;
-      });
-    sortTicks(keys);
-    if (stored || op == TORSOR_APPEND) // new tokens are keys of one another
-      for (const Tick &tick : queries)
-        room = room && keys.push(tick);
-    if (!room)
-      return failMemory((s.key_length + s.query_length) *
-                        int64_t(sizeof(Tick)));
-    Tick key;
-    const Tick *query = findBackwards(keys, queries, key);
-    if (query && (std::isnan(key.time) || std::isnan(query->time)))
-      return fail(TORSOR_VALUE,
-                  "%s: sequence %lld: clock '%s' must not run backwards, but "
-                  "it is nan at the %s of index %lld",
-                  name, (long long)s.reserved, scheme.arguments[a].name,
-                  std::isnan(key.time) ? "key" : "query",
-                  (long long)(std::isnan(key.time) ? key : *query).index);
-    if (query)
-      return fail(TORSOR_VALUE,
-                  "%s: sequence %lld: clock '%s' runs backwards: "
-                  "it is %s at the key of index %lld, but %s at "
-                  "the query of index %lld",
-                  name, (long long)s.reserved, scheme.arguments[a].name,
-                  Number(key.time).text, (long long)key.index,
-                  Number(query->time).text, (long long)query->index);
-  }
   return TORSOR_OK;
 }
 

@@ -8,8 +8,9 @@
 
 namespace torsor {
 
-/// A clock at an index of one sequence.
+/// A clock at an index of one sequence. Pairs of two segments are hidden.
 struct Tick {
+  uint64_t segment;
   int64_t index;
   double time;
 };

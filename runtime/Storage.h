@@ -26,6 +26,11 @@ struct KeySpan {
   int64_t number, row, slot, length;
 };
 
+/// The tokens of a sequence, which always lie one behind the other.
+inline KeySpan queriesOf(const torsor_sequence &s) {
+  return {0, s.query_row, s.query_start, s.query_length};
+}
+
 /// The longest span of the sequence's keys from `number` on, that is below
 /// key_length. The sequence was checked.
 inline KeySpan spanAt(const Storage &storage, const torsor_sequence &s,

@@ -67,6 +67,22 @@ bool forEachElement(const torsor_tensor &tensor, Body body) {
 /// An element as a double; i64 beyond 2^53 is rounded.
 double readElement(const void *address, int32_t dtype);
 
+/// Element [row, token] of a tensor of rank 2.
+inline const char *elementAt(const torsor_tensor &tensor, int64_t row,
+                             int64_t token) {
+  int64_t offset = row * tensor.strides[0] + token * tensor.strides[1];
+  return static_cast<const char *>(tensor.data) +
+         offset * elementBytes(tensor.dtype);
+}
+
+/// The same of i32 or i64.
+inline int64_t readIndex(const torsor_tensor &tensor, int64_t row,
+                         int64_t token) {
+  const char *at = elementAt(tensor, row, token);
+  return tensor.dtype == TORSOR_I64 ? *reinterpret_cast<const int64_t *>(at)
+                                    : *reinterpret_cast<const int32_t *>(at);
+}
+
 /// TORSOR_VALUE when an element lies outside low … high (NaN does). `owner` and
 /// `kind` ("input", "param") begin the text.
 torsor_status checkRange(const char *owner, const char *kind, const char *name,

@@ -113,6 +113,35 @@ TEST(Positions, ThatRunBackwardsAreRefusedWhereSomethingFades) {
     }
 }
 
+// With each document, which sees no other, but not within one.
+TEST(Positions, MayBeginAnewWhereNothingIsSeen) {
+  for (auto [size, mask, error] :
+       {std::tuple(3, "causal and doc[i] == doc[j]", ""),
+        std::tuple(4, "causal and doc[i] == doc[j]", "runs backwards"),
+        std::tuple(3, "causal and (doc[i] == doc[j] or j == 0)",
+                   "runs backwards")})
+    for (torsor_op op : {TORSOR_PREFILL, TORSOR_DECODE, TORSOR_ATTEND}) {
+      Compiled compiled = compileText(
+          std::string("scheme x { input doc: i32 per token action decay(4, "
+                      "rate = 0.1) mask ") +
+          mask + " }");
+      ASSERT_TRUE(compiled.kernel);
+      Random random(1);
+      Problem problem = makeCall({"", 2, 1, {{9, 9}}}, 4, 4, random);
+      addPerToken(problem, "doc", {}, true, [size = size](int64_t, int64_t n) {
+        return double(n / size);
+      });
+      addPerToken(problem, "pos", {}, true,
+                  [](int64_t, int64_t token) { return double(token % 3); });
+      RunOptions run;
+      run.op = op;
+      run.appended = op == TORSOR_ATTEND ? 3 : 0;
+      std::string got = compiled.kernel->run(problem, run).error;
+      EXPECT_EQ(got.empty(), !*error) << mask << ": " << got;
+      EXPECT_NE(got.find(error), std::string::npos) << got;
+    }
+}
+
 class RawKeyTest : public testing::TestWithParam<SchemeParam> {};
 INSTANTIATE_TEST_SUITE_P(
     All, RawKeyTest,

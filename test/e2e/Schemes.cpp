@@ -313,6 +313,23 @@ std::vector<SchemeCase> masks() {
                        ", rate = 0.03) mask causal and doc[i] == doc[j]");
        },
        plain, longDocuments},
+      // Positions begin anew with each: what would grow is hidden.
+      {"restarting_documents",
+       [](int64_t d) {
+         return scheme("input doc: i32 per token action (" + rope(d, "split") +
+                       ") * decay(" + text(d) +
+                       ", rate = 0.5) mask causal and doc[i] == doc[j]");
+       },
+       plain,
+       [](Problem &problem, Random &random) {
+         int64_t size = random.between(1, 300);
+         addPerToken(problem, "doc", {}, true, [=](int64_t, int64_t token) {
+           return double(token / size);
+         });
+         addPerToken(problem, "pos", {}, true, [=](int64_t, int64_t token) {
+           return double(token % size);
+         });
+       }},
       {"prefix",
        [](int64_t d) {
          return scheme(head(d) + "input prefix: i32 per sequence mask causal "

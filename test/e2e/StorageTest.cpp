@@ -111,4 +111,32 @@ TEST(Ring, KeepsPinnedKeys) {
              {TORSOR_RING, 24, 3}, "and the first ones");
 }
 
+/// What is appended at once may fill the pinned slots and those that turn,
+/// once.
+TEST(Ring, TakesNoMoreKeysAtOnceThanItHolds) {
+  auto kernel = compile("torsor 1\nscheme x { head 16 mask causal and (i - j < "
+                        "6 or j < 3) }\n",
+                        16, TORSOR_F32);
+  ASSERT_TRUE(kernel);
+  for (int64_t keys : {12, 13}) {
+    Random random(4);
+    ShapeCase shape = {"ring", 2, 1, {{1, keys}}, Layout::Dense};
+    Problem problem = makeCall(shape, 16, 16, random);
+    RunOptions run;
+    run.appended = keys;
+    RunResult rows = kernel->run(problem, run);
+    run.cache = {TORSOR_RING, 12, 3};
+    RunResult ring = kernel->run(problem, run);
+    if (keys == 12) {
+      expectSame(rows, ring, "twelve");
+      continue;
+    }
+    EXPECT_EQ(ring.status, TORSOR_RANGE);
+    EXPECT_NE(ring.error.find("appends 10 keys behind the 3 pinned slots of "
+                              "the ring, which has room for 9"),
+              std::string::npos)
+        << ring.error;
+  }
+}
+
 } // namespace

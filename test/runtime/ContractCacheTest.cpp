@@ -89,8 +89,7 @@ TEST_F(Rising, AmongNewTokensAndAgainstTheLastStored) {
   pos = {8, 9, 9};
   expectFailure(step(), TORSOR_VALUE,
                 {"step: sequence 0: clock 'pos' runs backwards: it is 9 at the "
-                 "key",
-                 "but 8 at the query"});
+                 "key of index 5, but 8 at the query of index 6"});
   pos = {9, 12, 11};
   expectFailure(step(), TORSOR_VALUE,
                 {"it is 12 at the key of index 7, but 11 at the query of index "
@@ -107,6 +106,37 @@ TEST_F(Rising, AmongNewTokensAndAgainstTheLastStored) {
   s.key_length = 12;
   order = {-1, 9, 10}, pos = {0, 12, 12};
   expectOk(step());
+}
+
+/// Keys 0, 2 and 4 at 0, 5 and 6, by the indices that the cache holds.
+TEST_F(Rising, ByTheIndicesOfTheCache) {
+  torsor_cache_destroy(cache);
+  torsor_binding streams[] = {{"index", 0, 0, {}}, {"doc", 0, 0, {}}};
+  torsor_cache_options options = {};
+  options.size = sizeof options, options.rows = 1, options.slots = 16;
+  options.streams = streams, options.stream_count = 2;
+  expectOk(torsor_cache_create(m.instance, &options, &cache));
+  t.call.cache = cache;
+  std::vector<int64_t> order = {0, 2, 4};
+  std::vector<int32_t> keyPos(16);
+  pos = {0, 5, 6};
+  std::copy(pos.begin(), pos.end(), keyPos.begin());
+  inputs.push_back({"pos", TORSOR_KEY, 0,
+                    torsor_array(keyPos.data(), TORSOR_I32, 1, 16, 0)});
+  t.call.inputs = inputs.data(), t.call.input_count = 5;
+  batch.query_indices = torsor_array(order.data(), TORSOR_I64, 1, 3, 0);
+  s.total = 5, s.flags = TORSOR_PLACED;
+  expectOk(step());
+  t.call.k = t.call.v = {};
+  auto attend = [&] {
+    return torsor_run(m.instance, TORSOR_ATTEND, &t.call, nullptr);
+  };
+  order = {2, 3, 4}, pos = {5, 5, 6}; // no key lies between 2 and 4
+  expectOk(attend());
+  pos = {5, 5, 5};
+  expectFailure(attend(), TORSOR_VALUE,
+                {"it is 6 at the key of index 4, but 5 at the query of index "
+                 "4"});
 }
 
 TEST_F(Rising, KeysOfTheCallBesideAStream) {
