@@ -21,7 +21,8 @@ torsor_status Call::checkValues() {
       status = checkRising(a);
   // A table of positions has an end, which an encoding must not pass unseen.
   bool ranges = batch.flags & TORSOR_CHECK_VALUES || embeds();
-  for (int64_t a = 0; embeds() && a < scheme.firstParam && !status; ++a)
+  bool places = ranges && (attends() || appends() || embeds());
+  for (int64_t a = 0; places && a < scheme.firstParam && !status; ++a)
     status = checkPlaces(a);
   for (int64_t a = 0; ranges && a < scheme.firstParam && !status; ++a)
     status = checkRanges(a);
@@ -105,7 +106,10 @@ torsor_status Call::checkSlots() const {
 /// The declared range of a clock that is not given: then it is the index.
 torsor_status Call::checkPlaces(int64_t a) const {
   const torsor_field &field = scheme.arguments[a];
-  if (!(field.flags & TORSOR_ARG_CLOCK) || plan.tensors[scheme.queryAt(a)].data)
+  const Array<torsor_tensor> &given =
+      op == TORSOR_APPEND ? plan.appendTensors : plan.tensors;
+  constexpr uint32_t isPlace = TORSOR_ARG_CLOCK | TORSOR_ARG_OPTIONAL;
+  if ((field.flags & isPlace) != isPlace || given[scheme.queryAt(a)].data)
     return TORSOR_OK;
   for (const torsor_sequence &s : plan.sequences)
     for (int64_t n = 0; n < s.query_length; ++n) {
