@@ -21,8 +21,8 @@ struct TickSource {
   uint64_t segmentAt(int64_t row, int64_t token) const {
     uint64_t mixed = 0;
     for (int n = 0; n < segmentCount; ++n) {
-      double value = readElement(elementAt(segments[n], row, token),
-                                 segments[n].dtype);
+      double value =
+          readElement(elementAt(segments[n], row, token), segments[n].dtype);
       uint64_t bits;
       value += 0.0; // -0 is 0
       std::memcpy(&bits, &value, sizeof bits);
@@ -49,8 +49,8 @@ TickSource Call::tickSource(int64_t a, bool keys) const {
   source.clock = at(a, keys);
   source.indices = batch.query_indices;
   if (keys)
-    source.indices = keysIndexed ? *findStream(*call.cache, "index")
-                                 : batch.key_indices;
+    source.indices =
+        keysIndexed ? *findStream(*call.cache, "index") : batch.key_indices;
   for (int64_t n = 0; n < scheme.firstParam; ++n)
     if (scheme.arguments[n].flags & TORSOR_ARG_SEGMENT &&
         source.segmentCount < mostSegments && at(n, false).data &&
@@ -70,9 +70,9 @@ static bool addTicks(const TickSource &from, const KeySpan &span, int64_t first,
     int64_t index =
         from.indices.data ? readIndex(from.indices, span.row, at) : first + n;
     if (index >= 0)
-      out.push({from.segmentAt(span.row, at), index,
-                readElement(elementAt(from.clock, span.row, at),
-                            from.clock.dtype)});
+      out.push(
+          {from.segmentAt(span.row, at), index,
+           readElement(elementAt(from.clock, span.row, at), from.clock.dtype)});
   }
   return true;
 }
