@@ -32,6 +32,24 @@ static constexpr RopeFamily gemma4 = {
              R"("sliding_attention": {"rope_type": "default", )"
              R"("rope_theta": 10000.0}})"};
 
+static DecoderFamily makeQwen2Vl(std::string_view type) {
+  return {.type = type,
+          .base = 1e6,
+          .rope = {.sections = {16, 24, 24}},
+          .windows = WindowRule::From,
+          .window = 4096,
+          .bound = 80,
+          .flagged = true,
+          .typed = true};
+}
+
+static DecoderFamily makeQwen3Vl(std::string_view type) {
+  return {.type = type,
+          .base = 5e5,
+          .rope = {.sections = {24, 20, 20}, .interleaved = true},
+          .normed = true};
+}
+
 const std::vector<DecoderFamily> &torsor::getDecoderFamilies() {
   static const std::vector<DecoderFamily> families = {
       // One rotation in every layer, no window.
@@ -133,46 +151,12 @@ const std::vector<DecoderFamily> &torsor::getDecoderFamilies() {
        .window = 4096,
        .flagged = true,
        .normed = true},
-      {.type = "qwen2_vl",
-       .base = 1e6,
-       .rope = {.sections = {16, 24, 24}},
-       .windows = WindowRule::From,
-       .window = 4096,
-       .bound = 80,
-       .flagged = true,
-       .typed = true},
-      {.type = "qwen2_vl_text",
-       .base = 1e6,
-       .rope = {.sections = {16, 24, 24}},
-       .windows = WindowRule::From,
-       .window = 4096,
-       .bound = 80,
-       .flagged = true,
-       .typed = true},
-      {.type = "qwen2_5_vl",
-       .base = 1e6,
-       .rope = {.sections = {16, 24, 24}},
-       .windows = WindowRule::From,
-       .window = 4096,
-       .bound = 80,
-       .flagged = true,
-       .typed = true},
-      {.type = "qwen2_5_vl_text",
-       .base = 1e6,
-       .rope = {.sections = {16, 24, 24}},
-       .windows = WindowRule::From,
-       .window = 4096,
-       .bound = 80,
-       .flagged = true,
-       .typed = true},
-      {.type = "qwen3_vl_text",
-       .base = 5e5,
-       .rope = {.sections = {24, 20, 20}, .interleaved = true},
-       .normed = true},
-      {.type = "qwen3_vl_moe_text",
-       .base = 5e5,
-       .rope = {.sections = {24, 20, 20}, .interleaved = true},
-       .normed = true},
+      makeQwen2Vl("qwen2_vl"),
+      makeQwen2Vl("qwen2_vl_text"),
+      makeQwen2Vl("qwen2_5_vl"),
+      makeQwen2Vl("qwen2_5_vl_text"),
+      makeQwen3Vl("qwen3_vl_text"),
+      makeQwen3Vl("qwen3_vl_moe_text"),
       // Some layers have a window, the others see all.
       {.type = "gemma2",
        .windows = WindowRule::Period,

@@ -123,10 +123,9 @@ Num Prefill::tileLimits(const TileContext &c, Num groups, Num tile,
 TileVerdict Prefill::classify(const TileContext &c, const Indices &indices,
                               Num tile, const TileSide &queries) const {
   Pointer words = c.tileBounds + tile / layout.keys * layout.tileBoundsWords();
-  SmallVector<Bounds> slots;
-  for (auto [n, type] : llvm::enumerate(layout.columnSlots))
-    slots.push_back(loadBounds(e, words, e.index(2 * (n + 1)), type));
-  Bounds keys = loadBounds(e, words, e.index(0), e.i64);
+  SmallVector<Bounds> bounds = loadKeyBounds(c, words);
+  Bounds keys = bounds[0];
+  ArrayRef<Bounds> slots = ArrayRef<Bounds>(bounds).drop_front();
   TileVerdict verdict = emitTileTest(c, queries, {keys, slots});
   auto ranges = [&](ArrayAttr intervals) {
     return emitIndexRanges(e, intervals, c.place.sequence, queries.indices.low,

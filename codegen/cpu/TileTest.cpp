@@ -33,6 +33,14 @@ TileVerdict emitTileTest(const TileContext &c, const TileSide &queries,
           verdict[1] & (strange ^ 1) & (keys.indices.low >= 0), low, high};
 }
 
+SmallVector<Bounds> loadKeyBounds(const TileContext &c, Pointer words) {
+  Emitter &e = c.e;
+  SmallVector<Bounds> bounds = {loadBounds(e, words, e.index(0), e.i64)};
+  for (auto [n, type] : llvm::enumerate(c.layout.columnSlots))
+    bounds.push_back(loadBounds(e, words, e.index(2 * (n + 1)), type));
+  return bounds;
+}
+
 /// Joins what `read` gives for begin … end-1 into bounds: an index, and slots.
 static SmallVector<Bounds> boundsOf(Emitter &e, Num begin, Num end,
                                     ArrayRef<Type> slots,
@@ -97,11 +105,7 @@ struct Stretches {
   }
 
   SmallVector<Bounds> load(Num offset) const {
-    Pointer from = memory + offset / keys * words;
-    SmallVector<Bounds> bounds = {loadBounds(e, from, e.index(0), e.i64)};
-    for (auto [n, type] : llvm::enumerate(c.layout.columnSlots))
-      bounds.push_back(loadBounds(e, from, e.index(2 * (n + 1)), type));
-    return bounds;
+    return loadKeyBounds(c, memory + offset / keys * words);
   }
 };
 

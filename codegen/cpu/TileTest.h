@@ -24,6 +24,9 @@ struct TileSide {
   llvm::ArrayRef<Bounds> slots;
 };
 
+/// Bounds of keys in `tileBoundsWords` words: of the index, then of the slots.
+llvm::SmallVector<Bounds> loadKeyBounds(const TileContext &c, Pointer words);
+
 /// Runs the op's region `tile`; without one, a tile is partial.
 TileVerdict emitTileTest(const TileContext &c, const TileSide &queries,
                          const TileSide &keys);
