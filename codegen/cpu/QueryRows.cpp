@@ -8,6 +8,7 @@
 #include "runtime/torsor_kernel.h"
 
 #include <cmath>
+#include <functional>
 #include <limits>
 
 using namespace mlir;
@@ -220,9 +221,17 @@ emitQueryRows(const TileContext &c, const Indices &indices, const Tensor &q,
   return bounds;
 }
 
-RowEnd emitRowEnd(Emitter &e, const Target &target, Num maximum, Num sum,
-                  Num sink, Num isPadding) {
-  Num negative = e.real(-std::numeric_limits<double>::infinity());
+/// What is left of a row when all keys are summed: o = factor * sum of
+/// weights * v, 0 without a visible key.
+struct RowEnd {
+  Num factor;
+  /// Writes the natural LSE, -inf without a visible key, where a call asks for
+  /// it.
+  std::function<Num()> lse;
+};
+
+static RowEnd emitRowEnd(Emitter &e, const Target &target, Num maximum, Num sum,
+                         Num sink, Num isPadding) {
   Num isEmpty = (sum == 0.0) | isPadding;
   Num top = maximum, total = sum, kept = e.real(1.0);
   if (sink) {
@@ -230,9 +239,12 @@ RowEnd emitRowEnd(Emitter &e, const Target &target, Num maximum, Num sum,
     kept = emitExp2(e, target, maximum - top);
     total = sum * kept + emitExp2(e, target, sink - top);
   }
-  Num lse = e.call("llvm.log2.f32", e.f32, {total}) + top;
-  return {select(isEmpty, e.real(0.0), kept / total),
-          select(isEmpty, negative, lse * M_LN2)};
+  auto lse = [=, &e] {
+    Num natural = (e.call("llvm.log2.f32", e.f32, {total}) + top) * M_LN2;
+    return select(isEmpty, e.real(-std::numeric_limits<double>::infinity()),
+                  natural);
+  };
+  return {select(isEmpty, e.real(0.0), kept / total), lse};
 }
 
 /// The end of a row whose weights are its terms: `maximum` is 0 if some key is
@@ -250,8 +262,11 @@ static RowEnd emitLinearEnd(const TileContext &c, const Place &place,
     Num partial = (place.sequence.flags & int64_t(TORSOR_PARTIAL)) != 0;
     factor = select(partial, factor, factor / divisor);
   }
-  Num negative = e.real(-std::numeric_limits<double>::infinity());
-  return {select(isEmpty, e.real(0.0), factor), select(isEmpty, negative, sum)};
+  auto lse = [=, &e] {
+    return select(isEmpty, e.real(-std::numeric_limits<double>::infinity()),
+                  sum);
+  };
+  return {select(isEmpty, e.real(0.0), factor), lse};
 }
 
 void emitResultRow(const TileContext &c, const Place &place, Pointer from,
@@ -290,7 +305,7 @@ void emitResultRow(const TileContext &c, const Place &place, Pointer from,
   e.when(lse.isAbsent() ^ 1, [&] {
     lse.data.store(place.row * lse.stride(0) + place.head * lse.stride(1) +
                        place.token * lse.stride(2),
-                   end.lse);
+                   end.lse());
   });
 }
 

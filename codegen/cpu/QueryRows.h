@@ -44,14 +44,6 @@ void emitResultRows(const TileContext &c, const Indices &indices,
 /// The factor on q: `scale` and `scale_slot`; none if neither is there.
 Num emitQueryGain(Emitter &e, AttentionOp op, llvm::ArrayRef<Num> slots);
 
-/// What is left of a row when all keys are summed: o = factor * sum of
-/// weights * v, and the natural LSE; 0 and -inf without a visible key.
-struct RowEnd {
-  Num factor, lse;
-};
-RowEnd emitRowEnd(Emitter &e, const Target &target, Num maximum, Num sum,
-                  Num sink, Num isPadding);
-
 } // namespace torsor
 
 #endif // TORSOR_CODEGEN_CPU_QUERYROWS_H
