@@ -100,12 +100,9 @@ static void readBaichuan(ModelBuilder &builder) {
   readRotaryOrAlibi(builder, large, /*scaled=*/false);
 }
 
-/// T5: a table of buckets, no factor on the logit.
-static void readT5(ModelBuilder &builder) {
+/// Buckets of T5, and the distance from which all share the last one.
+static std::pair<int64_t, int64_t> readBuckets(ModelBuilder &builder) {
   Reader &config = builder.config;
-  int64_t head = config.readInt({"d_kv"}, 1, 1024).value_or(64);
-  builder.readHeads();
-  config.skip({"d_model"});
   int64_t buckets =
       config.readInt({"relative_attention_num_buckets"}, 2, 4096).value_or(32);
   int64_t far = config.readInt({"relative_attention_max_distance"}, 2, 65'535)
@@ -118,6 +115,16 @@ static void readT5(ModelBuilder &builder) {
     builder.messages.error(fmt::format(
         "{} must lie above the exact range, {}",
         config.quote("relative_attention_max_distance"), buckets / 2));
+  return {buckets, far};
+}
+
+/// T5: a table of buckets, no factor on the logit.
+static void readT5(ModelBuilder &builder) {
+  Reader &config = builder.config;
+  int64_t head = config.readInt({"d_kv"}, 1, 1024).value_or(64);
+  builder.readHeads();
+  config.skip({"d_model"});
+  auto [buckets, far] = readBuckets(builder);
   auto encoders = config.readInt({"num_layers"}, 1, 4096);
   auto decoders = config.readInt({"num_decoder_layers"}, 1, 4096);
   bool both = config.readFlag({"is_encoder_decoder"}).value_or(true);

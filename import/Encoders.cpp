@@ -129,6 +129,22 @@ static std::pair<bool, bool> readTerms(Reader &config) {
 }
 
 /// DeBERTa: terms of content and relative position share one scale.
+/// Defines the bucket of each distance up to `reach`; gives the row of a pair.
+static std::string addBuckets(ModelBuilder &builder, int64_t buckets,
+                              int64_t reach) {
+  int64_t half = buckets / 2;
+  builder.model.definitions.push_back(fmt::format(
+      "/// Bucket of each distance (position_buckets {0}, "
+      "max_relative_positions {1}): itself up to {2},\n/// then by "
+      "logarithm. Exact: logarithms are compared as powers of integers.\n"
+      "let bucket_of = [for d < {3}: if d <= {2} then d else {2} + (sum c "
+      "< {2} + 1: if {4} ^ c * {2} ^ {5} < d ^ {5} * {2} ^ c then 1 else "
+      "0)]\n",
+      buckets, reach, half, reach + 1, reach - 1, half - 1));
+  return fmt::format(
+      "(if age < 0 then -1 else 1) * bucket_of[min(abs(age), {})]", reach);
+}
+
 static void readDeberta(ModelBuilder &builder) {
   Reader &config = builder.config;
   int64_t head = builder.readHead(builder.readHeads());
@@ -163,17 +179,7 @@ static void readDeberta(ModelBuilder &builder) {
             config.quote("position_buckets"), reach, half));
         return;
       }
-      builder.model.definitions.push_back(fmt::format(
-          "/// Bucket of each distance (position_buckets {0}, "
-          "max_relative_positions {1}): itself up to {2},\n/// then by "
-          "logarithm. Exact: logarithms are compared as powers of integers.\n"
-          "let bucket_of = [for d < {3}: if d <= {2} then d else {2} + (sum c "
-          "< {2} + 1: if {4} ^ c * {2} ^ {5} < d ^ {5} * {2} ^ c then 1 else "
-          "0)]\n",
-          buckets, reach, half, reach + 1, reach - 1, half - 1));
-      row = fmt::format("(if age < 0 then -1 else 1) * bucket_of[min(abs(age), "
-                        "{})]",
-                        reach);
+      row = addBuckets(builder, buckets, reach);
     }
     std::string names = c2p && p2c ? "to_k, to_q" : c2p ? "to_k" : "to_q";
     scheme.declarations = {

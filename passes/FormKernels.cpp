@@ -83,6 +83,7 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
 
   LogicalResult form(SchemeOp scheme);
   LogicalResult setTypes(SchemePlan &plan);
+  LogicalResult formOperations(SchemePlan &plan);
 };
 
 LogicalResult FormKernels::setTypes(SchemePlan &plan) {
@@ -121,16 +122,30 @@ LogicalResult FormKernels::form(SchemeOp scheme) {
     planValueInKey(plan);
     planRebase(plan);
   }
-  SmallVector<KernelOperation> forms = {
+  if (!embed)
+    remarkDecisions(plan);
+  if (failed(formOperations(plan)))
+    return failure();
+  scheme.erase();
+  return success();
+}
+
+/// What adds to an embedding does nothing else.
+SmallVector<KernelOperation> operationsOf(SchemePlan &plan) {
+  if (encodingOf(plan.scheme))
+    return {KernelOperation::Embed};
+  SmallVector<KernelOperation> operations = {
       KernelOperation::Prefill, KernelOperation::Decode,
       KernelOperation::Append, KernelOperation::Merge};
   if (plan.whyNoRebase.empty())
-    forms.push_back(KernelOperation::Rebase);
-  if (embed)
-    forms = {KernelOperation::Embed};
-  else
-    remarkDecisions(plan);
-  OpBuilder module(scheme);
+    operations.push_back(KernelOperation::Rebase);
+  return operations;
+}
+
+/// The kernels of the plan, what fills its tables, and the interface that names
+/// them.
+LogicalResult FormKernels::formOperations(SchemePlan &plan) {
+  OpBuilder module(plan.scheme);
   SmallVector<NamedAttribute> operations;
   auto name = [&](func::FuncOp function) {
     StringAttr operation =
@@ -138,7 +153,7 @@ LogicalResult FormKernels::form(SchemeOp scheme) {
     operations.emplace_back(operation,
                             FlatSymbolRefAttr::get(function.getSymNameAttr()));
   };
-  for (KernelOperation operation : forms) {
+  for (KernelOperation operation : operationsOf(plan)) {
     FailureOr<func::FuncOp> kernel = operation == KernelOperation::Embed
                                          ? formEmbedding(plan, module)
                                      : operation == KernelOperation::Rebase
@@ -156,7 +171,6 @@ LogicalResult FormKernels::form(SchemeOp scheme) {
       name(*fill);
   }
   formInterface(plan, module, module.getDictionaryAttr(operations));
-  scheme.erase();
   return success();
 }
 

@@ -69,6 +69,7 @@ private:
   torsor_status checkSequences();
   torsor_status wholeRows();
   torsor_status resolve(int64_t number, torsor_sequence &s) const;
+  torsor_status place(int64_t number, torsor_sequence &s) const;
   torsor_status checkRuns(int64_t number, const torsor_sequence &s) const;
   torsor_status failRun(int64_t number, const torsor_sequence &s) const;
   torsor_status checkDisjoint();

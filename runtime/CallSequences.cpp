@@ -86,6 +86,34 @@ torsor_status Call::resolve(int64_t number, torsor_sequence &s) const {
                 "length of the text so far, or query_index with TORSOR_PLACED",
                 (long long)number, (long long)s.query_length,
                 (long long)s.key_length);
+  if (torsor_status status = place(number, s))
+    return status;
+  if (storage.isRing())
+    if (torsor_status status = checkRing(number, s))
+      return status;
+  // What is appended may bring its indices, padding among them.
+  bool explicitKeys = present(batch.key_indices) || keysIndexed ||
+                      (op == TORSOR_APPEND && present(batch.query_indices));
+  if (!isKeyless() && !explicitKeys && s.key_length &&
+      s.key_index + s.key_length > s.total)
+    return fail(TORSOR_RANGE,
+                "%s: sequence %lld: total is %lld, but its last "
+                "key has index %lld; total is the largest index "
+                "of a key + 1",
+                name, (long long)number, (long long)s.total,
+                (long long)(s.key_index + s.key_length - 1));
+  if (s.flags & TORSOR_PARTIAL && op != TORSOR_APPEND && !present(call.lse) &&
+      s.query_length)
+    return fail(TORSOR_INVALID,
+                "%s: sequence %lld is PARTIAL, so lse is "
+                "required; it is absent",
+                name, (long long)number);
+  return TORSOR_OK;
+}
+
+/// Gives the sequence the indices that it has without TORSOR_PLACED, and checks
+/// them.
+torsor_status Call::place(int64_t number, torsor_sequence &s) const {
   if (!(s.flags & TORSOR_PLACED)) {
     if (s.query_index || s.key_index || s.total)
       return fail(TORSOR_INVALID,
@@ -110,26 +138,6 @@ torsor_status Call::resolve(int64_t number, torsor_sequence &s) const {
                 "2^31",
                 name, (long long)number, (long long)s.query_index,
                 (long long)s.key_index, (long long)s.total);
-  if (storage.isRing())
-    if (torsor_status status = checkRing(number, s))
-      return status;
-  // What is appended may bring its indices, padding among them.
-  bool explicitKeys = present(batch.key_indices) || keysIndexed ||
-                      (op == TORSOR_APPEND && present(batch.query_indices));
-  if (!isKeyless() && !explicitKeys && s.key_length &&
-      s.key_index + s.key_length > s.total)
-    return fail(TORSOR_RANGE,
-                "%s: sequence %lld: total is %lld, but its last "
-                "key has index %lld; total is the largest index "
-                "of a key + 1",
-                name, (long long)number, (long long)s.total,
-                (long long)(s.key_index + s.key_length - 1));
-  if (s.flags & TORSOR_PARTIAL && op != TORSOR_APPEND && !present(call.lse) &&
-      s.query_length)
-    return fail(TORSOR_INVALID,
-                "%s: sequence %lld is PARTIAL, so lse is "
-                "required; it is absent",
-                name, (long long)number);
   return TORSOR_OK;
 }
 

@@ -267,6 +267,34 @@ void Bench::run() {
   torsor_library_destroy(library);
 }
 
+/// What is computed: the kernel, its types and shapes.
+static void addCaseOptions(CLI::App &command, BenchOptions &options) {
+  command.add_option("--kernel", options.kernel, "prefill or decode")
+      ->check(CLI::IsMember({"prefill", "decode"}))
+      ->capture_default_str();
+  command.add_option("--dtype", options.dtype, "Type of q, k, v and o")
+      ->type_name("f32|bf16|f16")
+      ->capture_default_str();
+  command.add_option("--heads", options.heads, "Heads of queries and of keys")
+      ->type_name("H/G")
+      ->capture_default_str();
+  auto count = [&](const char *name, int64_t &value, const char *help) {
+    return command.add_option(name, value, help)
+        ->type_name("N")
+        ->check(CLI::Range(int64_t{1}, int64_t{1} << 24));
+  };
+  count("--batch", options.batch, "Sequences")->capture_default_str();
+  count("--queries", options.queries,
+        "Queries of a sequence; by default all keys, for decode 1");
+  count("--keys", options.keys, "Keys of a sequence")->capture_default_str();
+  count("--segment", options.segment,
+        "Integer inputs number stretches of so many tokens; by default they "
+        "are 0");
+  count("--page", options.page,
+        "Decode from a cache of pages of so many keys, in a random order");
+  count("--threads", options.threads, "Threads")->capture_default_str();
+}
+
 void torsor::addBenchCommand(CLI::App &app) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App *command = app.add_subcommand(
@@ -279,25 +307,7 @@ void torsor::addBenchCommand(CLI::App &app) {
   addSourceOptions(*command, options->source);
   addArithmeticOption(*command, options->source);
   addTileOptions(*command, options->source);
-  command->add_option("--kernel", options->kernel, "prefill or decode")
-      ->check(CLI::IsMember({"prefill", "decode"}))
-      ->capture_default_str();
-  command->add_option("--dtype", options->dtype, "Type of q, k, v and o")
-      ->type_name("f32|bf16|f16")
-      ->capture_default_str();
-  command->add_option("--heads", options->heads, "Heads of queries and of keys")
-      ->type_name("H/G")
-      ->capture_default_str();
-  auto count = [&](const char *name, int64_t &value, const char *help) {
-    return command->add_option(name, value, help)
-        ->type_name("N")
-        ->check(CLI::Range(int64_t{1}, int64_t{1} << 24));
-  };
-  count("--batch", options->batch, "Sequences")->capture_default_str();
-  count("--queries", options->queries,
-        "Queries of a sequence; by default all keys, for decode 1");
-  count("--keys", options->keys, "Keys of a sequence")->capture_default_str();
-  count("--threads", options->threads, "Threads")->capture_default_str();
+  addCaseOptions(*command, *options);
   command
       ->add_option("--rounds", options->rounds,
                    "Times that everything is measured at least")
@@ -310,11 +320,6 @@ void torsor::addBenchCommand(CLI::App &app) {
               /*orZero=*/true);
   addTargetOption(*command, options->target,
                   "Machine level; by default that of this CPU");
-  count("--segment", options->segment,
-        "Integer inputs number stretches of so many tokens; by default they "
-        "are 0");
-  count("--page", options->page,
-        "Decode from a cache of pages of so many keys, in a random order");
   command->add_flag("--wall", options->wall,
                     "Time one thread by the wall clock, too");
   command->add_flag("--check", options->check,
