@@ -294,6 +294,7 @@ private:
   void warnUnused(SchemeState &state);
   void warnGrowing(SchemeState &state);
   void warnFuture(SchemeState &state);
+  void warnEmpty(SchemeState &state);
   void warnMaskBias(SchemeState &state);
   void warnInfinite(SchemeState &state);
   void warnAbsolute(const BinaryExpr *e, Scalar a, Scalar b, const Node *made,

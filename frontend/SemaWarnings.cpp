@@ -7,6 +7,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
+#include <vector>
 
 #include "fmt/format.h"
 
@@ -16,6 +17,7 @@ void Sema::warnAbout(SchemeState &state) {
   warnUnused(state);
   warnGrowing(state);
   warnFuture(state);
+  warnEmpty(state);
   warnMaskBias(state);
   warnInfinite(state);
 }
@@ -107,6 +109,38 @@ void Sema::warnFuture(SchemeState &state) {
                "after it; write 'causal and …' if they are not meant"
              : "this mask sees only keys after the query; keys before it are "
                "'j <= i'");
+}
+
+void Sema::warnEmpty(SchemeState &state) {
+  const Scheme &scheme = state.scheme;
+  if (!scheme.mask || !readsOnlyThePair(scheme.mask))
+    return;
+  ProbePoint point;
+  auto sees = [&](int64_t query, int64_t key) {
+    point.query = query, point.key = key;
+    for (point.head = 0; point.head < point.heads; ++point.head)
+      if (probe(scheme.mask, point) != 0)
+        return true;
+    return false;
+  };
+  // All keys that are near, ever fewer of those that are not, and powers of 2.
+  std::vector<int64_t> distances;
+  for (int64_t back = 0; back < 1 << 24; back += 1 + back / 512)
+    distances.push_back(back);
+  for (int64_t power = 1024; power <= 1 << 24; power *= 2)
+    distances.insert(distances.end(), {power - 1, power, power + 1});
+  for (int64_t query : {4000, 0, 1, 1 << 24}) {
+    for (int64_t back : distances)
+      if (sees(query, query + back) ||
+          (back <= query && sees(query, query - back)))
+        return;
+    for (int64_t key = 0; key < 1024; ++key)
+      if (sees(query, key))
+        return;
+  }
+  warn(scheme.maskRange, "empty",
+       "this mask shows no key to any query that was tried (0, 1, 4000, 2^24): "
+       "o is 0 and the LSE is -inf there");
 }
 
 /// The constant of `if c then x else 0`, or of either order, that hides pairs.

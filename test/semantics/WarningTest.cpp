@@ -24,6 +24,17 @@ TEST(Warning, Future) {
   EXPECT_EQ(idsOf("mask all"), "");
 }
 
+TEST(Warning, Empty) {
+  EXPECT_EQ(idsOf("mask i < j and j < i"), "empty@2:6");
+  EXPECT_EQ(idsOf("mask causal and j > i + 3"), "empty@2:6");
+  EXPECT_EQ(idsOf("mask j < -1"), "empty@2:6");
+  EXPECT_EQ(idsOf("mask (i - j) mod 4 == 5"), "empty@2:6");
+  EXPECT_EQ(idsOf("mask causal and i - j >= 5000"), "");
+  EXPECT_EQ(idsOf("mask causal and h == 7"), "");
+  EXPECT_EQ(idsOf("mask causal and i - j == 2 ^ 20"), "");
+  EXPECT_EQ(idsOf("mask j == 3"), "");
+}
+
 TEST(Warning, Rate) {
   EXPECT_EQ(idsOf("action decay(4, rate = 0.9)"), "rate@2:24");
   EXPECT_EQ(idsOf("action decay(4, rate = -log(0.9))"), "");
