@@ -57,7 +57,8 @@ std::array<double, N> timeAll(const torsor_instance *instance, int64_t length,
 } // namespace
 
 int main(int argc, char **argv) {
-  int threads = argc > 1 ? atoi(argv[1]) : omp_get_num_procs();
+  int threads = argc > 1 ? static_cast<int>(std::strtol(argv[1], nullptr, 10))
+                         : omp_get_num_procs();
   torsor_library *library;
   torsor_scheme *scheme;
   torsor_instance *instance;

@@ -252,8 +252,9 @@ struct ParsedFile {
 /// Parses one file. Errors go to `diagnostics`; what could be parsed is
 /// returned, never null. Expressions nest at most 256 deep, counting each
 /// operator of a chain, so recursion over the tree is safe.
-std::unique_ptr<ParsedFile> parseFile(std::shared_ptr<const SourceFile> source,
-                                      class DiagnosticList &diagnostics);
+std::unique_ptr<ParsedFile>
+parseFile(const std::shared_ptr<const SourceFile> &source,
+          class DiagnosticList &diagnostics);
 
 /// Parses text that is one expression and nothing else, such as a setting of
 /// the command line; null after an error.

@@ -56,9 +56,10 @@ Value SchemeEmitter::make(const ActionNode *action, Location loc) {
     return AdjacentOp::create(builder, loc, base);
   }
   case ActionOp::Basis: {
-    Value base = get(action->kids[0]), P = tensors.lookup(action->columns);
+    Value base = get(action->kids[0]);
+    Value columns = tensors.lookup(action->columns);
     atEnd();
-    return BasisOp::create(builder, loc, type, base, P);
+    return BasisOp::create(builder, loc, type, base, columns);
   }
   case ActionOp::Gain:
     return makeGain(action, loc);

@@ -255,7 +255,7 @@ std::string Formatter::run() {
 }
 
 std::optional<std::string>
-torsor::formatFile(std::shared_ptr<const SourceFile> source,
+torsor::formatFile(const std::shared_ptr<const SourceFile> &source,
                    DiagnosticList &diagnostics) {
   DiagnosticList messages;
   std::unique_ptr<ParsedFile> file = parseFile(source, messages);

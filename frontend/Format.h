@@ -16,8 +16,9 @@ namespace torsor {
 /// comments, the order of everything, single empty lines, and line breaks
 /// inside expressions. Formatting the result again changes nothing. A file
 /// with syntax errors gives nothing but its messages.
-std::optional<std::string> formatFile(std::shared_ptr<const SourceFile> source,
-                                      DiagnosticList &diagnostics);
+std::optional<std::string>
+formatFile(const std::shared_ptr<const SourceFile> &source,
+           DiagnosticList &diagnostics);
 
 } // namespace torsor
 

@@ -25,7 +25,7 @@ std::optional<Integer> bounded(Integer value) {
 
 } // namespace
 
-Integer::Integer(APInt value)
+Integer::Integer(const APInt &value)
     : bits(value.sextOrTrunc(wholeWords(value.getSignificantBits()))) {}
 
 std::optional<Integer> Integer::parse(llvm::StringRef digits) {

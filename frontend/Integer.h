@@ -64,7 +64,7 @@ public:
   }
 
 private:
-  explicit Integer(llvm::APInt value);
+  explicit Integer(const llvm::APInt &value);
 
   llvm::APInt bits; // width: a multiple of 64, the least that holds the value
 };

@@ -24,7 +24,7 @@ Parser::Parser(const SourceFile &source, llvm::BumpPtrAllocator &arena,
 }
 
 std::unique_ptr<ParsedFile>
-torsor::parseFile(std::shared_ptr<const SourceFile> source,
+torsor::parseFile(const std::shared_ptr<const SourceFile> &source,
                   DiagnosticList &diagnostics) {
   auto file = std::make_unique<ParsedFile>();
   file->source = source;

@@ -68,7 +68,7 @@ public:
 
 private:
   // --- SemaFile.cpp: files and their names
-  void load(std::shared_ptr<const SourceFile> source,
+  void load(const std::shared_ptr<const SourceFile> &source,
             std::vector<std::string> &open, bool prelude);
   void loadImport(const Import &import, const SourceFile &from,
                   std::vector<std::string> &open);

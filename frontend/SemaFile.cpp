@@ -52,7 +52,7 @@ void Sema::run(std::shared_ptr<const SourceFile> main,
   checkItems(*out.files[mainFile]);
 }
 
-void Sema::load(std::shared_ptr<const SourceFile> source,
+void Sema::load(const std::shared_ptr<const SourceFile> &source,
                 std::vector<std::string> &open, bool prelude) {
   out.files.push_back(parseFile(source, diagnostics));
   const ParsedFile &parsed = *out.files.back();

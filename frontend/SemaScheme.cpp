@@ -10,7 +10,6 @@
 #include "fmt/format.h"
 
 using namespace torsor;
-using llvm::StringRef;
 
 Env Sema::makeClauseEnv(SchemeState &state, Where where) const {
   Env env;

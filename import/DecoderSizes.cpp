@@ -99,7 +99,7 @@ int64_t DecoderReader::headOf(size_t layer) {
 /// Keys that published configs have, and that say what is so anyway: they are
 /// passed over. Where they say otherwise, they stay unread, an error.
 void DecoderReader::passRepeats() {
-  auto is = [&](std::string_view key, auto value) {
+  auto is = [&](std::string_view key, const auto &value) {
     return config.has(key) && config.getObject()[std::string(key)] == value;
   };
   if (is("attention_head_dim", head))

@@ -8,7 +8,8 @@ using namespace torsor;
 using OrderedJson = nlohmann::ordered_json;
 
 /// The word before a clause's arguments, or what stands for no clause.
-static OrderedJson nameClause(const std::string &text, OrderedJson without) {
+static OrderedJson nameClause(const std::string &text,
+                              const OrderedJson &without) {
   return text.empty() ? without : OrderedJson(text.substr(0, text.find('(')));
 }
 

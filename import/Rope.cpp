@@ -146,8 +146,8 @@ static int64_t takeFraction(Reader &reader, std::string_view key,
       "{} of {} lanes is {:.6g}, and the rotated width must be an even number "
       "of lanes; write {:.6g} for {} lanes",
       name, lanes, exact,
-      static_cast<double>(width / 2 * 2) / static_cast<double>(lanes),
-      width / 2 * 2));
+      static_cast<double>(width - width % 2) / static_cast<double>(lanes),
+      width - width % 2));
   return 0;
 }
 

@@ -90,9 +90,10 @@ void Legality::checkTerms() {
         linear = &op;
     }
   }
-  auto stage = [&](Operation &op, Value value, uint16_t not_, StringRef rule) {
+  auto stage = [&](Operation &op, Value value, uint16_t excluded,
+                   StringRef rule) {
     VarySet set = varies.of(value);
-    require(!set.has(not_), &op, "stage",
+    require(!set.has(excluded), &op, "stage",
             "'" + op.getName().stripDialect() + "' " + rule +
                 ", but this varies by " + set.getText());
   };

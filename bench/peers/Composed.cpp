@@ -71,26 +71,27 @@ float weigh(float *row, int64_t count) {
 }
 
 void attend(Problem &p, int64_t blockRows) {
-  int64_t D = p.width;
-  float scale = std::numbers::log2e_v<float> / std::sqrt(static_cast<float>(D));
+  int64_t width = p.width;
+  float scale =
+      std::numbers::log2e_v<float> / std::sqrt(static_cast<float>(width));
   p.scores.resize(blockRows * p.length);
   for (int64_t begin = 0; begin < p.length; begin += blockRows) {
     int64_t rows = std::min(blockRows, p.length - begin);
     int64_t keys = p.countKeys(begin + rows - 1);
-    float *scores = p.scores.data(), *o = &p.o[begin * D];
-    dnnl_sgemm('N', 'T', rows, keys, D, scale, &p.q[begin * D], D, p.k.data(),
-               D, 0, scores, keys);
+    float *scores = p.scores.data(), *o = &p.o[begin * width];
+    dnnl_sgemm('N', 'T', rows, keys, width, scale, &p.q[begin * width], width,
+               p.k.data(), width, 0, scores, keys);
     std::vector<float> sums(rows);
     for (int64_t i = 0; i < rows; ++i) {
       int64_t seen = p.countKeys(begin + i);
       sums[i] = weigh(scores + i * keys, seen);
       std::fill(scores + i * keys + seen, scores + (i + 1) * keys, 0.0f);
     }
-    dnnl_sgemm('N', 'N', rows, D, keys, 1, scores, keys, p.v.data(), D, 0, o,
-               D);
+    dnnl_sgemm('N', 'N', rows, width, keys, 1, scores, keys, p.v.data(), width,
+               0, o, width);
     for (int64_t i = 0; i < rows; ++i)
-      for (int64_t d = 0; d < D; ++d)
-        o[i * D + d] /= sums[i];
+      for (int64_t d = 0; d < width; ++d)
+        o[i * width + d] /= sums[i];
   }
 }
 
@@ -149,7 +150,7 @@ int main(int argc, char **argv) {
     reinterpret_cast<void (*)(int)>(set)(1);
   std::vector<int64_t> lengths;
   for (int n = 1; n < argc; ++n)
-    lengths.push_back(std::max(8l, std::atol(argv[n])));
+    lengths.push_back(std::max(8l, std::strtol(argv[n], nullptr, 10)));
   if (lengths.empty())
     lengths = {512, 1024, 2048};
   for (int64_t width : {64, 128})
