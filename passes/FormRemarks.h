@@ -27,10 +27,12 @@ public:
   void forms();
 
 private:
-  void applied(mlir::Location loc, llvm::StringRef name, std::string text) {
+  void applied(mlir::Location loc, llvm::StringRef name,
+               const std::string &text) {
     mlir::remark::passed(loc, options(name)) << text;
   }
-  void refused(mlir::Location loc, llvm::StringRef name, std::string text) {
+  void refused(mlir::Location loc, llvm::StringRef name,
+               const std::string &text) {
     mlir::remark::missed(loc, options(name)) << text;
   }
   mlir::remark::RemarkOpts options(llvm::StringRef name) const {
