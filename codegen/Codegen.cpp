@@ -97,6 +97,10 @@ private:
                                          func::FuncOp function) {
     auto with = [&](auto op, auto emitKernel) -> FailureOr<OperationInfo> {
       kernel.tables = readTables(op.getTables(), op.getTableInfo());
+      kernel.isUnprepared =
+          llvm::none_of(kernel.tables, [](const Table &table) {
+            return table.info.getSource() == TableSource::Prepare;
+          });
       auto info = emitKernel(e, kernel, op);
       if (succeeded(info))
         info->reads = readsOf(kernel, op);
@@ -116,10 +120,8 @@ private:
         kernel.appends = true;
         return with(append, emitAppend);
       }
-      if (auto rebase = dyn_cast<RebaseOp>(op)) {
-        kernel.isUnprepared = true;
+      if (auto rebase = dyn_cast<RebaseOp>(op))
         return with(rebase, emitRebase);
-      }
       if (auto merge = dyn_cast<MergeOp>(op))
         return with(merge, emitMerge);
       if (auto embedding = dyn_cast<EmbeddingOp>(op))

@@ -99,6 +99,9 @@ static torsor_status sizeKernel(torsor_plan &plan, int32_t op,
                                 int64_t sequences, int64_t queries,
                                 int64_t keys, int64_t &bytes) {
   torsor_sequence s = {};
+  // Tokens that an append leaves without a slot are no keys of its run.
+  if (op == TORSOR_APPEND && keys < queries)
+    keys = queries;
   s.query_length = queries, s.key_length = keys;
   s.query_index = keys - queries, s.total = keys, s.flags = TORSOR_PLACED;
   plan.sequences.clear();

@@ -29,10 +29,7 @@ SmallVector<NamedAttribute> targetAttributes(Emitter &e, const Target &target) {
 }
 
 Num preparedBytes(Emitter &e, const Kernel &kernel, const Call &call) {
-  Num prepared = kernel.hasPrepare()
-                     ? kernel.scheme->tables.prepared.bytes(
-                           e, call.count, call.heads, call.groups)
-                     : e.index(0);
+  Num prepared = preparedTableBytes(e, kernel, call);
   if (!call.scanBytes)
     return prepared;
   return prepared + sumSequences(e, call, call.scanBytes);

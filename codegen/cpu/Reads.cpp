@@ -36,10 +36,10 @@ public:
   }
   /// What `prepare` reads is not per token.
   void addPrepared() {
+    if (!kernel.hasPrepare())
+      return;
     InterfaceOp interface = kernel.scheme->interface;
     auto name = interface.getOperations().getAs<FlatSymbolRefAttr>("prepare");
-    if (!name)
-      return;
     Operation *prepare = SymbolTable::lookupNearestSymbolFrom(interface, name);
     for (auto info : prepare->getAttrOfType<ArrayAttr>("torsor.tables")
                          .getAsRange<TableAttr>())

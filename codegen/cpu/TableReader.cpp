@@ -59,9 +59,15 @@ TableReader::Base TableReader::argument(const Table &table,
   return base;
 }
 
+Num preparedTableBytes(Emitter &e, const Kernel &kernel, const Call &call) {
+  if (!kernel.hasPrepare())
+    return e.index(0);
+  return kernel.scheme->tables.prepared.bytes(e, call.count, call.heads,
+                                              call.groups);
+}
+
 Pointer TableReader::scans(const Sequence &sequence) const {
-  Num before = kernel.scheme->tables.prepared.bytes(e, call.count, call.heads,
-                                                    call.groups);
+  Num before = preparedTableBytes(e, kernel, call);
   return call.workspace.bytes(before + sequence.scanBase).as(e.f64);
 }
 

@@ -22,6 +22,10 @@ struct Place {
   bool brought = false;
 };
 
+/// Bytes of the tables that `prepare` fills for this kernel, at the start of
+/// the workspace.
+Num preparedTableBytes(Emitter &e, const Kernel &kernel, const Call &call);
+
 /// Reads tables for one kernel inside one call. Strides and addresses are
 /// loaded where they are used.
 class TableReader {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // STEP and MERGE of every scheme against the reference of the whole call.
+#include "test/e2e/CacheUser.h"
 #include "test/e2e/Differential.h"
 #include "test/e2e/Schemes.h"
 
@@ -147,6 +148,31 @@ TEST(Merge, SumsOverTokensSayWhyTheyAreNotCut) {
                            (queries == 1 ? "decode" : "prefill") +
                            ": sequence 0 is PARTIAL, but scheme 'x' " + why);
     }
+}
+
+// The mask and its inputs are behind the parts.
+TEST(Merge, NeedsNoInputOfTheMask) {
+  std::string error;
+  Compiled compiled = compileBoth("scheme x { head 8 input prefix: i32 per "
+                                  "sequence mask causal or j < prefix }",
+                                  {}, error);
+  ASSERT_TRUE(compiled.kernel) << error;
+  CacheUser user(*compiled.kernel, {1, 1, 1, {TORSOR_CONTIGUOUS, 8}});
+  std::vector<float> parts[2] = {std::vector<float>(8, 1),
+                                 std::vector<float>(8, 3)};
+  std::vector<float> lse(1), o(8);
+  torsor_part given[2];
+  for (int n : {0, 1})
+    given[n] = {torsor_dense(parts[n].data(), TORSOR_F32, 1, 1, 1, 8),
+                torsor_array(lse.data(), TORSOR_F32, 1, 1, 1)};
+  torsor_call call = {};
+  call.size = sizeof call;
+  call.o = torsor_dense(o.data(), TORSOR_F32, 1, 1, 1, 8);
+  call.parts = given;
+  call.part_count = 2;
+  ASSERT_EQ(torsor_run(user.instance, TORSOR_MERGE, &call, nullptr), TORSOR_OK)
+      << torsor_error();
+  EXPECT_EQ(o, std::vector<float>(8, 2));
 }
 
 } // namespace

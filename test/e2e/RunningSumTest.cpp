@@ -303,6 +303,22 @@ TEST(RunningSums, RefuseWhatTheyCannotContinue) {
          "stream 'tau' is missing");
 }
 
+// Tokens without a slot are no keys, so that more may come than are stored.
+TEST(RunningSums, SizesAreOfAnyNumbers) {
+  Compiled compiled =
+      compileText("scheme x { head 16 input gate: f32[H] per token clock tau = "
+                  "sum l <= j: gate[l, h] bias age(tau) mask causal }");
+  ASSERT_TRUE(compiled.kernel);
+  CacheUser user(*compiled.kernel, {heads, groups, 1, {TORSOR_CONTIGUOUS, 8}});
+  for (torsor_op op : {TORSOR_APPEND, TORSOR_STEP, TORSOR_ATTEND}) {
+    int64_t bytes = -1;
+    EXPECT_EQ(torsor_plan_bytes(user.instance, op, 2, 64, 32, 1, &bytes),
+              TORSOR_OK)
+        << torsor_error();
+    EXPECT_GE(bytes, 0);
+  }
+}
+
 // Keys under one running clock are no keys under another.
 TEST(RunningSums, BelongToTheContract) {
   auto compiledWith = [](const char *term) {
