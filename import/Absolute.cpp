@@ -21,6 +21,9 @@ struct AbsoluteFamily {
   Embedding encoder = Embedding::Learned, decoder = Embedding::Learned;
   /// Rows of the table that are not positions.
   int64_t offset = 0;
+  /// They are those up to the row of `pad_token_id`; `offset` is for its
+  /// default.
+  bool padded = false;
   int64_t rows = 512;
   /// Every other layer sees a window; logits are not scaled.
   bool neo = false;
@@ -45,9 +48,12 @@ static const AbsoluteFamily absoluteFamilies[] = {
     {.type = "albert", .parts = Parts::Encoder},
     {.type = "distilbert", .parts = Parts::Encoder},
     {.type = "electra", .parts = Parts::Encoder},
-    {.type = "roberta", .parts = Parts::Encoder, .offset = 2},
-    {.type = "xlm-roberta", .parts = Parts::Encoder, .offset = 2},
-    {.type = "camembert", .parts = Parts::Encoder, .offset = 2},
+    {.type = "roberta", .parts = Parts::Encoder, .offset = 2, .padded = true},
+    {.type = "xlm-roberta",
+     .parts = Parts::Encoder,
+     .offset = 2,
+     .padded = true},
+    {.type = "camembert", .parts = Parts::Encoder, .offset = 2, .padded = true},
     {.type = "bart", .parts = Parts::Both, .offset = 2, .rows = 1024},
     {.type = "mbart", .parts = Parts::Both, .offset = 2, .rows = 1024},
     {.type = "whisper",
@@ -69,6 +75,7 @@ static const AbsoluteFamily absoluteFamilies[] = {
      .encoder = Embedding::HalvesClosed,
      .decoder = Embedding::HalvesClosed,
      .offset = 2,
+     .padded = true,
      .rows = 1024},
 };
 
@@ -81,7 +88,7 @@ public:
   void run();
 
 private:
-  const AbsoluteFamily &family;
+  AbsoluteFamily family; // its offset may be the config's
   ModelBuilder &builder;
   Reader &config;
 
@@ -235,6 +242,9 @@ void AbsoluteReader::addDecoder(int64_t head, int64_t layers) {
 }
 
 void AbsoluteReader::run() {
+  if (family.padded)
+    if (auto pad = config.readInt({"pad_token_id"}, 0, 1 << 26))
+      family.offset = *pad + 1;
   int64_t heads = builder.readHeads();
   int64_t width = builder.readWidth();
   int64_t head = builder.readHead(heads);

@@ -176,7 +176,6 @@ const std::vector<DecoderFamily> &torsor::getDecoderFamilies() {
        .patterned = true,
        .typed = true,
        .scale = ScaleRule::QueryPre,
-       .capped = true,
        .twoSided = true,
        .localBase = 1e4,
        .localKey = "rope_local_base_freq",

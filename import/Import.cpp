@@ -89,6 +89,23 @@ static const Json *findText(const Json &root, std::string &path,
   return at;
 }
 
+/// The library makes any model whose mask is causal see both ways with it.
+static void checkCausal(Reader &config, const ImportOptions &options,
+                        const ImportedModel &model) {
+  bool ignored = std::find(options.ignore.begin(), options.ignore.end(),
+                           "is_causal") != options.ignore.end();
+  bool causal =
+      std::any_of(model.schemes.begin(), model.schemes.end(),
+                  [](const ImportedScheme &scheme) { return scheme.causal; });
+  if (ignored || !causal || !config.has("is_causal") ||
+      config.readFlag({"is_causal"}).value_or(true))
+    return;
+  config.getMessages().error(fmt::format(
+      "{}: attention that sees both ways is not imported for the family '{}'; "
+      "remove it, or pass over it with --ignore is_causal and change the masks",
+      config.quote("is_causal"), model.type));
+}
+
 static void readModel(Reader &config, const Json &root,
                       const ImportOptions &options, ImportedModel &model,
                       ImportMessages &messages) {
@@ -137,6 +154,7 @@ static void readModel(Reader &config, const Json &root,
   if (builder.stopped)
     return; // what is unread may be so for this reason alone
   builder.rope.finish(options.ignore);
+  checkCausal(config, options, model);
   checkUnread(config, options, model);
   checkIgnored(config, root, options, model);
 }

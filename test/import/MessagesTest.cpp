@@ -3,6 +3,8 @@
 // missing for what would change nothing.
 #include "test/import/Support.h"
 
+#include <fmt/format.h>
+
 using namespace torsor;
 using namespace torsor::test;
 
@@ -114,6 +116,40 @@ TEST(ImportMessages, OneErrorForOneFault) {
     EXPECT_FALSE(has(out.errors, "speaks of positions")) << out.errors;
     EXPECT_FALSE(has(out.warnings, "changes nothing")) << out.warnings;
   }
+}
+
+TEST(ImportMessages, KeysThatTurnACausalMaskAreNotPassedOver) {
+  const std::string off = sizes + theta + R"("is_causal": false)";
+  EXPECT_HAS(readConfig(config("llama", off)).errors, "'is_causal' = false");
+  EXPECT_EQ(readConfig(config("llama", sizes + theta + R"("is_causal": true)"))
+                .errors,
+            "");
+  EXPECT_EQ(readConfig(config("bert", sizes + R"("is_causal": false)")).errors,
+            "");
+  ImportOptions options;
+  options.ignore = {"is_causal"};
+  EXPECT_EQ(readConfig(config("llama", off), options).errors, "");
+}
+
+// Its attention never passes the cap on.
+TEST(ImportMessages, Gemma3HasNoCap) {
+  EXPECT_HAS(readConfig(config("gemma3_text", sizes + R"("sliding_window": 8,
+                               "attn_logit_softcapping": 50.0)"))
+                 .errors,
+             "'attn_logit_softcapping' = 50.0");
+}
+
+TEST(ImportMessages, PositionsBeginBehindTheRowOfThePadToken) {
+  for (const char *type : {"roberta", "xlm-roberta", "camembert", "m2m_100"})
+    for (int pad : {-1, 0, 1, 4}) {
+      std::string keys = sizes + R"("max_position_embeddings": 64)";
+      if (pad >= 0)
+        keys += fmt::format(R"(, "pad_token_id": {})", pad);
+      Imported out = readConfig(config(type, keys));
+      ASSERT_EQ(out.errors, "");
+      for (const auto &embedding : out.result.model.embeddings)
+        EXPECT_EQ(embedding.offset, pad < 0 ? 2 : pad + 1) << type;
+    }
 }
 
 TEST(ImportMessages, BlocksOfLayersThatThereAreNot) {
