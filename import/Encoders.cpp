@@ -206,8 +206,12 @@ static void readXlnet(ModelBuilder &builder) {
   Reader &config = builder.config;
   int64_t head = builder.readHead(builder.readHeads());
   int64_t reach = builder.options.reach;
-  if (auto clamp = config.readInt({"clamp_len"}, -1); clamp && *clamp > 0)
+  auto clamp = config.readInt({"clamp_len"}, -1);
+  bool clamped = clamp && *clamp > 0;
+  if (clamped)
     reach = *clamp;
+  // The clamp keeps both ends; without it, no key is `reach` tokens ahead.
+  int64_t rows = 2 * reach + (clamped ? 1 : 0);
   auto kind = config.readWord({"attn_type"});
   if (kind && *kind != "bi" && *kind != "uni")
     builder.messages.error(
@@ -219,9 +223,10 @@ static void readXlnet(ModelBuilder &builder) {
   scheme.bias = "relative";
   scheme.declarations = {
       {"param", "u, w: f32[H, D]", "biases of the query: r_w_bias, r_r_bias"},
-      {"param", fmt::format("r: f32[H, {}, D]", 2 * reach),
-       fmt::format("projected positions, {} tokens each way (--reach)", reach)},
-      {"let", fmt::format("row = clamp({} - age, 0, {})", reach, 2 * reach - 1),
+      {"param", fmt::format("r: f32[H, {}, D]", rows),
+       fmt::format("projected positions, {} tokens each way ({})", reach,
+                   clamped ? "clamp_len" : "--reach")},
+      {"let", fmt::format("row = clamp({} - age, 0, {})", reach, rows - 1),
        ""}};
   scheme.terms = {{"bias",
                    "(dot(u[h], k[j]) + dot(q[i], r[h, row]) + dot(w[h], r[h, "
@@ -229,8 +234,10 @@ static void readXlnet(ModelBuilder &builder) {
                    ""}};
   builder.messages.note(fmt::format(
       "row n of 'r' is the projection of the sinusoid of position {} - n; make "
-      "the rows in the caller, for sequences of at most {} tokens",
-      reach, reach));
+      "the rows in the caller{}",
+      reach,
+      clamped ? ""
+              : fmt::format(", for sequences of at most {} tokens", reach)));
   builder.addUniform(std::move(scheme), builder.readLayers());
 }
 

@@ -57,6 +57,17 @@ TEST(ImportNotes, RowsOfARelativeTableAreMadeByTheCaller) {
              "tokens");
 }
 
+TEST(ImportNotes, AClampKeepsBothEndsOfTheTableAtAnyLength) {
+  Imported out = readConfig(R"({"model_type": "xlnet", "n_layer": 2,
+      "n_head": 2, "d_head": 8, "d_model": 16, "clamp_len": 5})");
+  std::string program = writeModel(out.result.model);
+  EXPECT_HAS(program, "r: f32[H, 11, D]");
+  EXPECT_HAS(program, "row = clamp(5 - age, 0, 10)");
+  EXPECT_HAS(out.notes, "the sinusoid of position 5 - n");
+  EXPECT_FALSE(has(out.notes, "at most"));
+  EXPECT_EQ(checkProgram(out.result.model), "");
+}
+
 TEST(ImportNotes, NormsThatStandBeforeTheRotationAreNamed) {
   std::string keys =
       R"("num_hidden_layers": 2, "head_dim": 8, "rope_theta": 1e6)";
