@@ -21,6 +21,9 @@ constexpr int64_t mostLayers = 4096;
 struct CheckOptions {
   /// Values for arguments of schemes, by name.
   std::vector<Setting> settings;
+  /// The scheme that the settings are for, if the file has one of this name;
+  /// else they are for every scheme with such arguments.
+  std::string scheme;
   /// Widths the source leaves open; 0: not given.
   int64_t head = 0, value = 0;
   /// Number of layers of a stack that leaves it out; 0: not given.

@@ -118,6 +118,7 @@ const Node *NodeGraph::intern(Node wanted) {
   }
   // Operands of the caller may live on its stack.
   wanted.operands = wanted.operands.copy(arena);
+  wanted.range = placeOf(wanted.range);
   wanted.id = uint32_t(nodes.size());
   unsigned words = wanted.integer.wordCount();
   bytes += sizeof(Node) + wanted.operands.size() * sizeof(Node *) +

@@ -14,6 +14,7 @@
 
 #include <deque>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace torsor {
@@ -135,7 +136,8 @@ struct Node {
   Integer integer;
   double real = 0;
   bool truth = false;
-  /// Where it was first written.
+  /// Where it was first written; the user's call, if that is the standard
+  /// library.
   SourceRange range;
 
   bool isConstant() const { return op <= NodeOp::BoolConstant; }
@@ -172,12 +174,23 @@ public:
   /// "i", "j" or the name of a bound token.
   llvm::StringRef getTokenName(TokenId token) const;
 
+  /// Until it is set again, what the text of the standard library makes has
+  /// the place of this call in the user's text. Gives the call before.
+  SourceRange setCall(SourceRange range) { return std::exchange(call, range); }
+  SourceRange getCall() const { return call; }
+  /// The place to remember for what is written at `range`.
+  SourceRange placeOf(SourceRange range) const {
+    bool inside = call.isValid() && range.file && range.file->isPrelude();
+    return inside ? call : range;
+  }
+
   /// Bytes held, roughly.
   size_t memory() const { return bytes; }
   size_t size() const { return nodes.size(); }
 
 private:
   std::deque<Node> nodes;
+  SourceRange call;
   /// Open addressing: a power of two of places, at most half of them used.
   struct Place {
     size_t hash = 0;

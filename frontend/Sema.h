@@ -74,6 +74,8 @@ private:
                   std::vector<std::string> &open);
   void declareItem(const Item *item, bool prelude);
   void checkItems(const ParsedFile &file);
+  /// What CheckOptions::scheme names; null: no scheme of the text.
+  const SchemeItem *findChosenScheme() const;
   bool bindSettings(const SchemeItem *scheme, llvm::StringMap<Binding> &args);
   void checkSettings();
   void checkFileLet(const LetItem *item);

@@ -21,7 +21,7 @@ Meaning Sema::make(ActionNode node, const Expr *e, Env &env) {
     node.size += kid->size;
     node.height = std::max(node.height, kid->height + 1);
   }
-  node.range = e->range;
+  node.range = graph.placeOf(e->range);
   // Whoever walks an action walks all of it.
   if (!spend(env, e->range, node.size / 4))
     return Meaning();
@@ -169,12 +169,15 @@ Meaning Sema::evalActionArgument(BlockCall &call, Env &env) {
   Meaning value = eval(e, env);
   if (value.isPoison() || value.kind == Meaning::Action)
     return value;
+  bool isEmpty = llvm::isa<SumExpr>(e) && value.isNumber() &&
+                 value.isConstant() && value.scalar.node->asReal() == 0;
   return fail(env, e->range, "type",
               fmt::format("'{}' takes an action, but '{}' is {}{}",
                           call.block.name.str(), quote(e), describe(value),
                           value.kind == Meaning::Vector
                               ? "; frequencies become one by rotation(…)"
-                              : ""));
+                          : isEmpty ? "; a sum without terms is the number 0"
+                                    : ""));
 }
 
 Meaning Sema::evalTurn(BlockCall &call, Env &env) {

@@ -237,7 +237,10 @@ Meaning Sema::callFunction(const FunctionItem *item,
     if (auto known = callResults.find(key); known != callResults.end())
       return known->second;
   }
+  bool enters = item->range.file->isPrelude() && !call.file->isPrelude();
+  SourceRange before = graph.setCall(enters ? call : graph.getCall());
   Meaning value = runBody(item, inner, call);
+  graph.setCall(before);
   if (!key.empty() && value.isConstant())
     callResults[key] = value;
   return value;

@@ -177,13 +177,18 @@ static std::shared_ptr<const SourceFile> makeSource(const Setting &setting) {
   return std::make_shared<SourceFile>("--set " + setting.name, setting.value);
 }
 
+const SchemeItem *Sema::findChosenScheme() const {
+  return llvm::dyn_cast_or_null<SchemeItem>(items.lookup(options.scheme));
+}
+
 bool Sema::bindSettings(const SchemeItem *scheme,
                         llvm::StringMap<Binding> &args) {
   bool complete = true;
+  const SchemeItem *wanted = findChosenScheme();
   for (const Formal &formal : scheme->formals) {
     const Setting *setting = nullptr;
     for (const Setting &candidate : options.settings)
-      if (candidate.name == formal.name.text)
+      if (candidate.name == formal.name.text && (!wanted || wanted == scheme))
         setting = &candidate;
     if (!setting) {
       complete &= formal.defaultValue != nullptr;
@@ -219,6 +224,10 @@ void Sema::checkSettings() {
       out.files.push_back(std::move(file));
       diagnostics.error(
           range, "named",
-          fmt::format("no scheme here takes an argument '{}'", setting.name));
+          findChosenScheme()
+              ? fmt::format("the scheme '{}' takes no argument '{}'",
+                            options.scheme, setting.name)
+              : fmt::format("no scheme here takes an argument '{}'",
+                            setting.name));
     }
 }

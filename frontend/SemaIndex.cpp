@@ -98,6 +98,11 @@ Meaning Sema::indexVector(const VectorInfo *vector, const IndexExpr *e,
     return fail(env, e->range, "rank",
                 fmt::format("a vector takes one index, but {} are given",
                             e->indices.size()));
+  if (!vector->length)
+    return fail(env, e->value->range, "empty",
+                fmt::format("a list needs at least one element, but '{}' has "
+                            "none",
+                            quote(e->value)));
   const Expr *at = e->indices.front();
   Meaning index =
       coerce(evalNumber(at, env), NumberType::Int, at, env, "an index");

@@ -19,8 +19,8 @@ constexpr size_t memoryLimit = 64u << 20;
 /// Errors of values: they do not count in a branch that is not taken.
 bool isValueError(llvm::StringRef id) {
   static constexpr llvm::StringRef ids[] = {
-      "require", "unproved", "domain", "zero", "range", "index",
-      "width",   "length",   "growth", "gain", "plane", "large"};
+      "require", "unproved", "domain", "zero",  "range", "index", "width",
+      "length",  "growth",   "gain",   "plane", "large", "empty"};
   return llvm::is_contained(ids, id);
 }
 
@@ -32,6 +32,17 @@ bool isUnproved(llvm::StringRef id) {
 
 bool isInPrelude(SourceRange range) {
   return range.file && range.file->isPrelude();
+}
+
+/// A value that breaks a contract may break the next one of the same function
+/// as well: one message about it is enough.
+bool isRefused(const DiagnosticList &diagnostics, SourceRange range) {
+  DiagnosticPlace place = resolvePlace(range);
+  return llvm::any_of(diagnostics.sorted(), [&](const Diagnostic *known) {
+    return known->id == "require" && known->place.file == place.file &&
+           known->place.line == place.line &&
+           known->place.column == place.column;
+  });
 }
 
 /// A value that an argument brought may be to blame: says where it was given.
@@ -52,7 +63,8 @@ Diagnostic &Sema::report(const Env &env, SourceRange range, llvm::StringRef id,
     droppedMessage = Diagnostic();
     return droppedMessage;
   }
-  if (isUnproved(id) && !unproved.insert(text).second) {
+  if ((isUnproved(id) && !unproved.insert(text).second) ||
+      (id == "require" && isRefused(diagnostics, range))) {
     droppedMessage = Diagnostic();
     return droppedMessage;
   }

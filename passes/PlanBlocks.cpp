@@ -223,7 +223,8 @@ LogicalResult BranchPlanner::add(const ActionUnit &unit) {
   bool behind = hasLaneGains(unit);
   if (behind) {
     if (!unit.within.empty() || plan.branches.size() || isa<PlaneOp>(op))
-      return noKernel(op->getLoc(), "gains by lane on a factor of a product");
+      return noKernel(op->getLoc(), "gains by lane, or known only at run time, "
+                                    "on a product of actions or on a plane");
     addLaneGains(plan, unit, false);
     addLaneGains(plan, unit, true);
   }

@@ -25,7 +25,7 @@ Expected<Output> evaluate(SchemeOp scheme, const Problem &problem) {
                   program->value};
   int64_t rows = output.shape[0] * output.shape[1] * output.shape[2];
   output.o.assign(rows * program->value, std::nan(""));
-  if (program->readout == Program::Softmax)
+  if (program->readout != Program::Delta)
     output.lse.assign(rows, std::nan(""));
   for (size_t n = 0; n < problem.sequences.size(); ++n) {
     Tokens tokens(*program, problem, n);

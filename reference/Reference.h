@@ -67,7 +67,7 @@ struct PairTrace {
 struct Output {
   std::vector<int64_t> shape; ///< [rows, H, tokens, V] of o.
   std::vector<double> o;      ///< Compact; NaN in rows of no sequence.
-  std::vector<double> lse;    ///< [rows, H, tokens]; of softmax alone.
+  std::vector<double> lse;    ///< [rows, H, tokens]; delta has none.
   /// With `trace`: one block [H, queryLength, keyLength] for each sequence.
   std::vector<std::vector<PairTrace>> pairs;
 };

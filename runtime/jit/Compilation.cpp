@@ -96,6 +96,7 @@ bool Compilation::check() {
     Stopwatch watch(seconds);
     mlir::TimingScope timing = total.nest("parse and check");
     checked = true;
+    options.check.scheme = options.scheme;
     file = checkFile(source, options.check, diagnostics, options.prelude);
     if (file && !diagnostics.hasErrors())
       choose();

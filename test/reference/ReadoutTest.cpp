@@ -135,7 +135,7 @@ TEST(Readout, Linear) {
     torsor.readout linear over %by)",
                              logits({1, 2, -0.5}));
   EXPECT_NEAR(output.o[0], (1 + 4 - 1.5) / 2.5, 1e-15);
-  EXPECT_TRUE(output.lse.empty());
+  EXPECT_EQ(output.lse[0], 2.5); // the total itself
 }
 
 TEST(Readout, DeltaRule) {

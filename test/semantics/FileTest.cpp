@@ -104,4 +104,20 @@ TEST(Settings, AreCheckedWhereTheyStand) {
   EXPECT_EQ(ids("width", "i"), "ambient@1:1");
 }
 
+TEST(Settings, AreForTheSchemeThatIsAskedFor) {
+  std::string text = "scheme x(a: int = 1) { head 8 mask causal }\n"
+                     "scheme y(a: int = 1, b: int = 1) { require a < 4, "
+                     "\"few\" head 8 mask causal }";
+  auto ids = [&](const std::string &scheme, const std::string &name) {
+    CheckOptions options;
+    options.scheme = scheme;
+    options.settings = {{name, "5"}};
+    return check(text, options).ids();
+  };
+  EXPECT_EQ(ids("x", "a"), "");
+  EXPECT_EQ(ids("x", "b"), "named@1:1");
+  EXPECT_EQ(ids("y", "a"), "require@1:1");
+  EXPECT_EQ(ids("", "a"), "require@1:1");
+}
+
 } // namespace

@@ -117,8 +117,10 @@ void Bench::compile() {
     std::vector<std::string> names;
     for (const SchemeFacts &scheme : all)
       names.push_back(scheme.name);
-    failUser(fmt::format("the file has several schemes; choose one with "
-                         "--scheme: {}",
+    failUser(fmt::format("{} has several schemes; choose one with --scheme: {}",
+                         options.source.scheme.empty()
+                             ? "the file"
+                             : "the stack '" + options.source.scheme + "'",
                          fmt::join(names, ", ")));
   }
   facts = std::move(all.front());

@@ -23,8 +23,13 @@ void torsor::addSourceOptions(CLI::App &command, SourceOptions &options) {
   command
       .add_option("--scheme", options.scheme,
                   "The scheme or stack to take; by default every scheme "
-                  "whose arguments have values, and the stacks")
-      ->type_name("NAME");
+                  "whose arguments have values, and the stacks. 'run' and "
+                  "'bench' take one scheme; a layer of a stack by the name "
+                  "that 'explain' gives it")
+      ->type_name("NAME")
+      ->check([](const std::string &name) {
+        return name.empty() ? "the name is empty" : "";
+      });
   command
       .add_option("--set", options.settings,
                   "Gives an argument of the scheme a value: an expression of "

@@ -76,8 +76,10 @@ const Scheme &Runner::compileScheme() {
     std::vector<std::string> names;
     for (const Scheme *scheme : chosen)
       names.push_back(scheme->name);
-    failUser(fmt::format("the file has several schemes; choose one with "
-                         "--scheme: {}",
+    failUser(fmt::format("{} has several schemes; choose one with --scheme: {}",
+                         options.source.scheme.empty()
+                             ? "the file"
+                             : "the stack '" + options.source.scheme + "'",
                          fmt::join(names, ", ")));
   }
   const Scheme &scheme = *chosen.front();
@@ -172,8 +174,10 @@ void Runner::report(const char *what, const Array &found, const Array &expected,
 }
 
 void Runner::run() {
-  if (options.out.empty() && !options.compare && options.expect.empty())
-    failUsage("nothing asks for the result: give --out, --compare or --expect");
+  if (options.out.empty() && options.lse.empty() && !options.compare &&
+      options.expect.empty() && options.expectLse.empty())
+    failUsage("nothing asks for the result: give --out, --lse, --compare, "
+              "--expect or --expect-lse");
   if (options.reference && options.compare)
     failUsage("--reference computes with the reference alone, --compare with "
               "both; give one of the two");

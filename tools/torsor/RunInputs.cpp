@@ -10,6 +10,7 @@
 #include "llvm/Support/FileSystem.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 using namespace torsor;
@@ -174,6 +175,20 @@ std::vector<NamedFile> torsor::listInputs(const RunFiles &files) {
   return all;
 }
 
+/// A difference with a time that is no number has no meaning.
+static void expectFinite(const std::string &clock, const Array &array) {
+  for (int64_t n = 0, e = array.count(); n < e; ++n) {
+    if (std::isfinite(array.at(n)))
+      continue;
+    int64_t length = array.shape.back();
+    std::string at = array.shape.size() == 1
+                         ? std::to_string(n)
+                         : fmt::format("{}, {}", n / length, n % length);
+    failUser(fmt::format("the clock '{}' is {} at [{}]; times are finite",
+                         clock, array.at(n), at));
+  }
+}
+
 /// [rows, tokens, axes…]; without rows, every row is the same.
 torsor_tensor ArgumentReader::perToken(const std::string &name,
                                        const Array &array, size_t axes) {
@@ -202,6 +217,11 @@ torsor_tensor ArgumentReader::perToken(const std::string &name,
 
 void ArgumentReader::addPerToken(NamedInput &input, const std::string &paths,
                                  torsor_dtype dtype, size_t axes) {
+  if (llvm::StringRef(paths).starts_with(",") ||
+      llvm::StringRef(paths).ends_with(","))
+    failUsage(fmt::format("{0}={1}: a file is missing beside the comma; give "
+                          "{0}=queries.npy,keys.npy",
+                          input.name, paths));
   auto [queryPath, keyPath] = splitOnce(paths, ',');
   input.perToken = true;
   auto read = [&](const std::string &path) -> const Array * {
@@ -250,6 +270,8 @@ void ArgumentReader::addNamed(const std::string &name, const std::string &paths,
     if (clock.name == name && !clock.running) {
       // Positions of a clock that the scheme does not declare are integers.
       addPerToken(input, paths, toType(clock.storage), 0);
+      expectFinite(name, *input.query);
+      expectFinite(name, *input.key);
       inputs.named.push_back(input);
       return;
     }
