@@ -5,9 +5,9 @@
 #include "frontend/Sema.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <cmath>
-#include <vector>
 
 #include "fmt/format.h"
 
@@ -111,36 +111,57 @@ void Sema::warnFuture(SchemeState &state) {
                "'j <= i'");
 }
 
+/// Numbers at which a mask may begin or end: those that stand in it, and their
+/// neighbours.
+static llvm::SetVector<int64_t> bordersOf(const Node *mask) {
+  llvm::SetVector<int64_t> borders;
+  anyNode(mask, [&](const Node *node) {
+    constexpr double far = 1 << 24;
+    if (node->op != NodeOp::IntConstant && node->op != NodeOp::RealConstant)
+      return false;
+    if (double value = std::abs(node->asReal()); value <= far)
+      for (int64_t near : {-1, 0, 1})
+        borders.insert(std::max<int64_t>(int64_t(value) + near, 0));
+    return borders.size() > 64;
+  });
+  return borders;
+}
+
 void Sema::warnEmpty(SchemeState &state) {
   const Scheme &scheme = state.scheme;
   if (!scheme.mask || !readsOnlyThePair(scheme.mask))
     return;
   ProbePoint point;
+  int64_t heads = scheme.mask->varies & varies::head ? point.heads : 1;
   auto sees = [&](int64_t query, int64_t key) {
     point.query = query, point.key = key;
-    for (point.head = 0; point.head < point.heads; ++point.head)
-      if (probe(scheme.mask, point) != 0)
+    for (point.head = 0; point.head < heads; ++point.head)
+      if (key >= 0 && probe(scheme.mask, point) != 0)
         return true;
     return false;
   };
-  // All keys that are near, ever fewer of those that are not, and powers of 2.
-  std::vector<int64_t> distances;
-  for (int64_t back = 0; back < 1 << 24; back += 1 + back / 512)
-    distances.push_back(back);
-  for (int64_t power = 1024; power <= 1 << 24; power *= 2)
-    distances.insert(distances.end(), {power - 1, power, power + 1});
-  for (int64_t query : {4000, 0, 1, 1 << 24}) {
-    for (int64_t back : distances)
-      if (sees(query, query + back) ||
-          (back <= query && sees(query, query - back)))
-        return;
-    for (int64_t key = 0; key < 1024; ++key)
-      if (sees(query, key))
-        return;
+  llvm::SetVector<int64_t> queries = bordersOf(scheme.mask), others = queries;
+  for (int64_t near = 0; near < 64; ++near) {
+    queries.insert(near);
+    queries.insert(4000 + near);
   }
+  queries.insert(1 << 24);
+  // All distances that are small, ever fewer of those that are not, powers
+  // of 2.
+  for (int64_t back = 0; back < 1 << 24; back += 1 + back / 256)
+    others.insert(back);
+  for (int64_t power = 1024; power <= 1 << 24; power *= 2)
+    for (int64_t near : {-1, 0, 1})
+      others.insert(power + near);
+  for (int64_t query : queries)
+    for (int64_t other : others)
+      if (sees(query, query - other) || sees(query, query + other) ||
+          sees(query, other))
+        return;
   warn(scheme.maskRange, "empty",
-       "this mask shows no key to any query that was tried (0, 1, 4000, 2^24): "
-       "o is 0 and the LSE is -inf there");
+       fmt::format("this mask shows no key to any query that was tried (0, 1, "
+                   "4000 and {} more): o is 0 and the LSE is -inf there",
+                   queries.size() - 3));
 }
 
 /// The constant of `if c then x else 0`, or of either order, that hides pairs.

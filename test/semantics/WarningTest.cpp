@@ -33,6 +33,9 @@ TEST(Warning, Empty) {
   EXPECT_EQ(idsOf("mask causal and h == 7"), "");
   EXPECT_EQ(idsOf("mask causal and i - j == 2 ^ 20"), "");
   EXPECT_EQ(idsOf("mask j == 3"), "");
+  EXPECT_EQ(idsOf("mask j == 5001 and i == 70_000"), "");
+  EXPECT_EQ(idsOf("mask causal and 10 <= i < 3000"), "");
+  EXPECT_EQ(idsOf("mask causal and i mod 100 == 37"), "");
 }
 
 TEST(Warning, Rate) {

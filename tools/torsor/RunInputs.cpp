@@ -320,7 +320,20 @@ torsor_tensor ArgumentReader::readIndices(const char *option,
   return tensor;
 }
 
+/// Of more queries than keys the first are padding, which is rarely meant.
+static void warnPadding(int64_t queries, int64_t keys) {
+  if (queries > keys && keys)
+    fmt::print(stderr,
+               "warning: --q has {} tokens and --k {}: queries are the last of "
+               "the keys, so that the first {} are padding and their rows 0; "
+               "if the keys are those of another sequence (cross-attention), "
+               "say --offset 0\n",
+               queries, keys, queries - keys);
+}
+
 void ArgumentReader::laySequences() {
+  if (!files.offset && !inputs.queryIndices.data)
+    warnPadding(inputs.queries, inputs.keys);
   for (int64_t b = 0; b < inputs.batch; ++b) {
     torsor_sequence sequence = {};
     sequence.query_row = sequence.key_row = b;
