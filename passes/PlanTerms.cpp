@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <cmath>
@@ -234,6 +235,23 @@ LogicalResult planValueRows(SchemePlan &plan, ValueBiasOp term) {
   return success();
 }
 
+/// Operations behind a term that are done for each pair.
+int64_t countPairOperations(Operation &term, VariesBy &varies) {
+  llvm::SetVector<Operation *> needed;
+  auto take = [&](Operation *op) {
+    for (Value operand : op->getOperands()) {
+      VarySet set = varies.of(operand);
+      Operation *from = operand.getDefiningOp();
+      if (from && !set.isRow() && !set.without(VarySet::Head).isColumn())
+        needed.insert(from);
+    }
+  };
+  take(&term);
+  for (size_t n = 0; n < needed.size(); ++n)
+    take(needed[n]);
+  return int64_t(needed.size());
+}
+
 } // namespace
 
 LogicalResult refuseTerms(SchemeOp scheme) {
@@ -241,6 +259,22 @@ LogicalResult refuseTerms(SchemeOp scheme) {
   for (Operation &op : scheme.getBody().front())
     if (failed(refuse(op)))
       result = failure();
+  if (failed(result))
+    return result;
+  VariesBy varies(scheme);
+  for (Operation &op : scheme.getBody().front()) {
+    if (!isa<BiasOp, LogitOp, MaskOp, ValueBiasOp>(op))
+      continue;
+    int64_t count = countPairOperations(op, varies);
+    if (count > maxPairOperations)
+      return noKernel(op.getLoc(),
+                      Twine(count) +
+                          " operations for each pair of a query and "
+                          "a key; at most " +
+                          Twine(maxPairOperations) +
+                          " are compiled: write fewer terms, or read what "
+                          "they sum to from a param by the distance");
+  }
   return result;
 }
 
