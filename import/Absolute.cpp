@@ -166,6 +166,10 @@ void AbsoluteReader::setRelativeKeys(ImportedScheme &scheme, int64_t rows) {
                     config.quote("position_embedding_type")));
     return;
   }
+  builder.messages.note(
+      fmt::format("{}: transformers 5 no longer reads it (its positions are "
+                  "absolute); this is what the releases before did",
+                  config.quote("position_embedding_type")));
   scheme.bias = "relative";
   scheme.declarations.push_back(
       {"param", fmt::format("distance: f32[{}, D]", writeInt(2 * rows - 1)),

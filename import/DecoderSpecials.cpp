@@ -117,6 +117,12 @@ bool DecoderReader::seesBothWays(ImportedScheme &scheme, LayerKind kind) {
                                "causal; leave it out",
                                config.quote(key)));
   scheme.images = scheme.images && kind == LayerKind::Windowed;
+  if (word == "all" && kind == LayerKind::Windowed && !saidHalves) {
+    saidHalves = true;
+    messages.note("windows that see both ways have half of 'sliding_window' to "
+                  "each side; eager and sdpa masks of the library have one "
+                  "key more");
+  }
   return word == "all";
 }
 
@@ -352,6 +358,18 @@ void DecoderReader::finish() {
   if (family.normed)
     messages.note("q and k are normed, with weights, before they turn: give "
                   "them normed, or write 'norm rms(q = …, k = …)'");
+  else if (config.readFlag({"qk_layernorm"}).value_or(false) ||
+           (is("cohere") && config.readFlag({"use_qk_norm"}).value_or(false)))
+    messages.note("q and k pass a layer norm with weights before they turn: "
+                  "give them normed");
+  if (is("phimoe") && builder.model.schemes.front().rotation &&
+      builder.model.schemes.front().rotation->rule == RopeRule::LongRope)
+    messages.note("beyond the trained length the long list turns, as it was "
+                  "published; transformers 5 switches the gain alone here");
+  if (auto clip = config.readReal({"clip_qkv"}, 0, true))
+    messages.note(fmt::format("{}: q, k and v are clipped before they turn: "
+                              "give them clipped",
+                              config.quote("clip_qkv")));
   if (builder.options.images || !config.has("vision_config"))
     return;
   messages.note("'vision_config' is not read: the tower has positions of its "

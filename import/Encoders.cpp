@@ -238,6 +238,14 @@ static void readXlnet(ModelBuilder &builder) {
       reach,
       clamped ? ""
               : fmt::format(", for sequences of at most {} tokens", reach)));
+  builder.messages.note("the term of segments (r_s_bias, seg_embed) is not "
+                        "imported: with token_type_ids of two segments, add it "
+                        "to the bias");
+  if (config.readFlag({"bi_data"}).value_or(false))
+    builder.messages.error(
+        fmt::format("{}: half of a batch would count positions backwards, "
+                    "which no scheme says of a row",
+                    config.quote("bi_data")));
   builder.addUniform(std::move(scheme), builder.readLayers());
 }
 

@@ -128,6 +128,14 @@ static void readModel(Reader &config, const Json &root,
         "the config has no 'model_type'; it is read as 'llama' "
         "(pairs in halves, causal); say --family NAME for another");
   }
+  if (root.contains("model_type") && root["model_type"] == "paligemma")
+    return messages.error(
+        "'model_type' = \"paligemma\": the prompt sees itself both ways and "
+        "the "
+        "answer is causal (token_type_ids), which no mask of an import says; "
+        "import its 'text_config' by itself, without "
+        "'use_bidirectional_attention', and add 'input prefix: i32 per "
+        "sequence' and 'or j < prefix' to the masks");
   std::string family = findFamily(type);
   if (family.empty())
     return reportUnknown(config, type, !options.family.empty(), messages);
@@ -159,6 +167,37 @@ static void readModel(Reader &config, const Json &root,
   checkIgnored(config, root, options, model);
 }
 
+/// Where picture tokens may see each other, the option that says it.
+static const char *imageHint(const ImportedModel &model,
+                             const ImportOptions &options) {
+  bool has =
+      model.type.starts_with("gemma3") || model.type.starts_with("gemma4");
+  return has && !options.images
+             ? "; where picture tokens see each other, import with --images"
+             : "";
+}
+
+/// What the caller of packed documents restarts.
+static void noteDocuments(const ImportedModel &model,
+                          ImportMessages &messages) {
+  bool byIndex =
+      std::any_of(model.schemes.begin(), model.schemes.end(),
+                  [](const ImportedScheme &scheme) {
+                    const std::optional<Rotation> &rotation = scheme.rotation;
+                    return scheme.mask == MaskKind::Chunk ||
+                           (rotation && (rotation->rule == RopeRule::Dynamic ||
+                                         rotation->rule == RopeRule::LongRope));
+                  });
+  messages.note(
+      byIndex
+          ? "'doc' tells packed documents apart, but chunks and the length of "
+            "a sequence are counted by index: give each document as a sequence "
+            "of its own, or the indices of its tokens in it (query_indices and "
+            "key_indices; --q-index and --k-index)"
+          : "'doc' tells packed documents apart; for what looks at absolute "
+            "positions, restart 'pos' with each of them");
+}
+
 ImportResult torsor::importConfig(std::string_view json,
                                   const ImportOptions &options) {
   ImportResult result;
@@ -178,12 +217,11 @@ ImportResult torsor::importConfig(std::string_view json,
     checkOuter(outer, config, options, result.model);
     if (text != &root)
       messages.note(fmt::format("the text model is read from '{}'; positions "
-                                "of the other parts are not imported",
-                                path));
+                                "of the other parts are not imported{}",
+                                path, imageHint(result.model, options)));
   }
   if (options.documents)
-    messages.note("'doc' tells packed documents apart; for what looks at "
-                  "absolute positions, restart 'pos' with each of them");
+    noteDocuments(result.model, messages);
   result.messages = messages.get();
   return result;
 }

@@ -239,6 +239,13 @@ void RopeReader::readRescaling(Reader &block, Rotation &rotation) {
       rotation.alpha = alpha.value_or(rotation.factor);
     } else {
       readLength(block, rotation, true);
+      auto longest = config.readInt({"max_position_embeddings"});
+      if (longest && *longest != rotation.trained)
+        messages.error(fmt::format(
+            "this rule begins to stretch at {}; the library does not read "
+            "'original_max_position_embeddings' = {} for it; remove the wrong "
+            "one",
+            config.quote("max_position_embeddings"), rotation.trained));
       messages.note("the frequencies grow with the length of each sequence at "
                     "each call, so keys are cached raw; engines that keep keys "
                     "as they were rotated before give other numbers");

@@ -76,6 +76,34 @@ TEST(ImportNotes, NormsThatStandBeforeTheRotationAreNamed) {
   EXPECT_FALSE(has(notesOf("llama", keys), "normed"));
 }
 
+TEST(ImportNotes, WhatIsDoneBeforeTheRotationIsNamed) {
+  std::string keys =
+      R"("num_hidden_layers": 2, "head_dim": 8, "rope_theta": 1e6)";
+  EXPECT_HAS(notesOf("phi", R"("num_hidden_layers": 2, "hidden_size": 64,
+      "num_attention_heads": 4, "rope_theta": 1e4, "qk_layernorm": true)"),
+             "q and k pass a layer norm with weights before they turn");
+  EXPECT_HAS(notesOf("cohere", keys + R"(, "use_qk_norm": true)"),
+             "q and k pass a layer norm with weights before they turn");
+  EXPECT_FALSE(has(notesOf("cohere", keys), "layer norm"));
+  EXPECT_HAS(notesOf("olmo", keys + R"(, "clip_qkv": 8)"),
+             "'clip_qkv' = 8: q, k and v are clipped before they turn");
+}
+
+TEST(ImportNotes, DocumentsRestartWhatIsCounted) {
+  ImportOptions options;
+  options.documents = true;
+  std::string keys = R"("num_hidden_layers": 2, "head_dim": 8,
+      "max_position_embeddings": 64, "rope_parameters": {"rope_theta": 1e4, )";
+  EXPECT_HAS(
+      notesOf("llama", keys + R"("rope_type": "default"})", options),
+      "for what looks at absolute positions, restart 'pos' with each of them");
+  EXPECT_HAS(
+      notesOf("llama", keys + R"("rope_type": "dynamic", "factor": 2})",
+              options),
+      "the length of a sequence are counted by index: give each document as a "
+      "sequence of its own, or the indices of its tokens in it");
+}
+
 TEST(ImportNotes, KeysThatASecondScorerPicksAreAMask) {
   EXPECT_HAS(
       notesOf("deepseek_v32",

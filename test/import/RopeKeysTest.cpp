@@ -79,6 +79,31 @@ TEST(RopeKeys, OfBlocksThatTheFamilyDoesNotReadAreRefused) {
                std::string(fault.key) + "' = ");
 }
 
+// The library stretches from 'max_position_embeddings' on, whatever stands
+// there.
+TEST(RopeKeys, OfAnotherTrainedLengthAreRefusedWhereNobodyReadsThem) {
+  auto errors = [](int64_t original) {
+    return readConfig(
+               config(
+                   "llama",
+                   R"("rope_parameters": {"rope_theta": 1e4, "rope_type": "dynamic",
+        "factor": 2, "original_max_position_embeddings": )" +
+                       std::to_string(original) + "}"))
+        .errors;
+  };
+  EXPECT_EQ(errors(4096), "");
+  EXPECT_HAS(errors(32), "this rule begins to stretch at "
+                         "'max_position_embeddings' = 4096");
+}
+
+TEST(RopeKeys, OfPromptsThatSeeBothWaysAreRefused) {
+  EXPECT_HAS(readConfig(R"({"model_type": "paligemma", "text_config": {
+      "model_type": "gemma", "num_hidden_layers": 2, "head_dim": 8,
+      "use_bidirectional_attention": true}})")
+                 .errors,
+             "add 'input prefix: i32 per sequence' and 'or j < prefix'");
+}
+
 // A whole head is what the family turns anyway.
 TEST(RopeKeys, OfWholeHeadsArePassedOver) {
   Imported out = readConfig(
