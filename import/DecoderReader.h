@@ -33,8 +33,6 @@ private:
   std::map<int64_t, int64_t> headOfLayer;
   /// Entries of lists behind those of the layers.
   int64_t further = 0;
-  /// The note on windows that see both ways was given.
-  bool saidHalves = false;
   bool openLayers = false;
   /// The config's list of layers, if the family reads one, and its key.
   std::vector<std::string> types;

@@ -117,12 +117,10 @@ bool DecoderReader::seesBothWays(ImportedScheme &scheme, LayerKind kind) {
                                "causal; leave it out",
                                config.quote(key)));
   scheme.images = scheme.images && kind == LayerKind::Windowed;
-  if (word == "all" && kind == LayerKind::Windowed && !saidHalves) {
-    saidHalves = true;
+  if (word == "all" && kind == LayerKind::Windowed)
     messages.note("windows that see both ways have half of 'sliding_window' to "
                   "each side; eager and sdpa masks of the library have one "
                   "key more");
-  }
   return word == "all";
 }
 

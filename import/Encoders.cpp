@@ -128,7 +128,6 @@ static std::pair<bool, bool> readTerms(Reader &config) {
   return {c2p, p2c};
 }
 
-/// DeBERTa: terms of content and relative position share one scale.
 /// Defines the bucket of each distance up to `reach`; gives the row of a pair.
 static std::string addBuckets(ModelBuilder &builder, int64_t buckets,
                               int64_t reach) {
@@ -145,6 +144,7 @@ static std::string addBuckets(ModelBuilder &builder, int64_t buckets,
       "(if age < 0 then -1 else 1) * bucket_of[min(abs(age), {})]", reach);
 }
 
+/// DeBERTa: terms of content and relative position share one scale.
 static void readDeberta(ModelBuilder &builder) {
   Reader &config = builder.config;
   int64_t head = builder.readHead(builder.readHeads());

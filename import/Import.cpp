@@ -89,21 +89,17 @@ static const Json *findText(const Json &root, std::string &path,
   return at;
 }
 
-/// The library makes any model whose mask is causal see both ways with it.
-static void checkCausal(Reader &config, const ImportOptions &options,
-                        const ImportedModel &model) {
-  bool ignored = std::find(options.ignore.begin(), options.ignore.end(),
-                           "is_causal") != options.ignore.end();
-  bool causal =
-      std::any_of(model.schemes.begin(), model.schemes.end(),
-                  [](const ImportedScheme &scheme) { return scheme.causal; });
-  if (ignored || !causal || !config.has("is_causal") ||
-      config.readFlag({"is_causal"}).value_or(true))
-    return;
-  config.getMessages().error(fmt::format(
-      "{}: attention that sees both ways is not imported for the family '{}'; "
-      "remove it, or pass over it with --ignore is_causal and change the masks",
-      config.quote("is_causal"), model.type));
+/// PaliGemma's text model is known, but the mask around it is not.
+static bool refusePrompts(const Json &root, ImportMessages &messages) {
+  if (!root.contains("model_type") || root["model_type"] != "paligemma")
+    return false;
+  messages.error(
+      "'model_type' = \"paligemma\": the prompt sees itself both ways and the "
+      "answer is causal (token_type_ids), which no mask of an import says; "
+      "import its 'text_config' by itself, without "
+      "'use_bidirectional_attention', and add 'input prefix: i32 per sequence' "
+      "and 'or j < prefix' to the masks");
+  return true;
 }
 
 static void readModel(Reader &config, const Json &root,
@@ -128,14 +124,8 @@ static void readModel(Reader &config, const Json &root,
         "the config has no 'model_type'; it is read as 'llama' "
         "(pairs in halves, causal); say --family NAME for another");
   }
-  if (root.contains("model_type") && root["model_type"] == "paligemma")
-    return messages.error(
-        "'model_type' = \"paligemma\": the prompt sees itself both ways and "
-        "the "
-        "answer is causal (token_type_ids), which no mask of an import says; "
-        "import its 'text_config' by itself, without "
-        "'use_bidirectional_attention', and add 'input prefix: i32 per "
-        "sequence' and 'or j < prefix' to the masks");
+  if (refusePrompts(root, messages))
+    return;
   std::string family = findFamily(type);
   if (family.empty())
     return reportUnknown(config, type, !options.family.empty(), messages);

@@ -133,6 +133,20 @@ void torsor::checkUnread(const Reader &config, const ImportOptions &options,
   }
 }
 
+void torsor::checkCausal(Reader &config, const ImportOptions &options,
+                         const ImportedModel &model) {
+  bool causal =
+      std::any_of(model.schemes.begin(), model.schemes.end(),
+                  [](const ImportedScheme &scheme) { return scheme.causal; });
+  if (!causal || isIgnored(options, "is_causal") || !config.has("is_causal") ||
+      config.readFlag({"is_causal"}).value_or(true))
+    return;
+  config.getMessages().error(fmt::format(
+      "{}: attention that sees both ways is not imported for the family '{}'; "
+      "remove it, or pass over it with --ignore is_causal and change the masks",
+      config.quote("is_causal"), model.type));
+}
+
 /// A rope block with its rule under one name and one spelling.
 static Json normalize(Json value) {
   if (!value.is_object())

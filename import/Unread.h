@@ -17,6 +17,10 @@ struct OuterBlock {
 /// speaks of positions; else the model lists it as passed over.
 void checkUnread(const Reader &config, const ImportOptions &options,
                  ImportedModel &model);
+/// 'is_causal' = false, with which the library makes any causal model see both
+/// ways, is an error; other keys that are false may be passed over.
+void checkCausal(Reader &config, const ImportOptions &options,
+                 const ImportedModel &model);
 /// Warns of keys to ignore that the config does not have, or that the family
 /// reads all the same.
 void checkIgnored(const Reader &config, const Json &root,

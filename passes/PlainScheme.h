@@ -12,7 +12,8 @@ namespace torsor {
 /// The most terms of a sum that a kernel writes out.
 inline constexpr int64_t maxTerms = 4096;
 
-/// Operations of a pair that a kernel holds; so many take LLVM a minute.
+/// Operations of a pair that a kernel holds; so many took LLVM half a minute
+/// for prefill.
 inline constexpr int64_t maxPairOperations = 4096;
 
 /// Writes sums out and resolves elements of lists, rows, choices and

@@ -224,9 +224,9 @@ emitQueryRows(const TileContext &c, const Indices &indices, const Tensor &q,
 /// What is left of a row when all keys are summed: o = factor * sum of
 /// weights * v, 0 without a visible key.
 struct RowEnd {
-  Num factor;
-  /// Writes the natural LSE, -inf without a visible key, where a call asks for
-  /// it.
+  Num factor, isEmpty;
+  /// Computes the natural LSE of a row that is not empty; called where it is
+  /// stored.
   std::function<Num()> lse;
 };
 
@@ -239,12 +239,9 @@ static RowEnd emitRowEnd(Emitter &e, const Target &target, Num maximum, Num sum,
     kept = emitExp2(e, target, maximum - top);
     total = sum * kept + emitExp2(e, target, sink - top);
   }
-  auto lse = [=, &e] {
-    Num natural = (e.call("llvm.log2.f32", e.f32, {total}) + top) * M_LN2;
-    return select(isEmpty, e.real(-std::numeric_limits<double>::infinity()),
-                  natural);
-  };
-  return {select(isEmpty, e.real(0.0), kept / total), lse};
+  return {select(isEmpty, e.real(0.0), kept / total), isEmpty, [=, &e] {
+            return (e.call("llvm.log2.f32", e.f32, {total}) + top) * M_LN2;
+          }};
 }
 
 /// The end of a row whose weights are its terms: `maximum` is 0 if some key is
@@ -262,11 +259,7 @@ static RowEnd emitLinearEnd(const TileContext &c, const Place &place,
     Num partial = (place.sequence.flags & int64_t(TORSOR_PARTIAL)) != 0;
     factor = select(partial, factor, factor / divisor);
   }
-  auto lse = [=, &e] {
-    return select(isEmpty, e.real(-std::numeric_limits<double>::infinity()),
-                  sum);
-  };
-  return {select(isEmpty, e.real(0.0), factor), lse};
+  return {select(isEmpty, e.real(0.0), factor), isEmpty, [=] { return sum; }};
 }
 
 void emitResultRow(const TileContext &c, const Place &place, Pointer from,
@@ -275,12 +268,12 @@ void emitResultRow(const TileContext &c, const Place &place, Pointer from,
   Emitter &e = c.e;
   AttentionOp op = c.op;
   int64_t lanes = c.lanes(), width = c.layout.value;
+  Num negative = e.real(-std::numeric_limits<double>::infinity());
   if (auto slot = op.getSinkSlot()) {
     if (!sink)
       sink = emitSlots(op.getRows(), c.tables, place, false, true)[*slot];
     Num partial = (place.sequence.flags & int64_t(TORSOR_PARTIAL)) != 0;
-    sink =
-        select(partial, e.real(-std::numeric_limits<double>::infinity()), sink);
+    sink = select(partial, negative, sink);
   }
   RowEnd end = op.getLinear() ? emitLinearEnd(c, place, maximum, sum)
                               : emitRowEnd(e, c.target(), maximum, sum, sink,
@@ -305,7 +298,7 @@ void emitResultRow(const TileContext &c, const Place &place, Pointer from,
   e.when(lse.isAbsent() ^ 1, [&] {
     lse.data.store(place.row * lse.stride(0) + place.head * lse.stride(1) +
                        place.token * lse.stride(2),
-                   end.lse());
+                   select(end.isEmpty, negative, end.lse()));
   });
 }
 

@@ -147,6 +147,7 @@ TEST(ImportMessages, PositionsBeginBehindTheRowOfThePadToken) {
         keys += fmt::format(R"(, "pad_token_id": {})", pad);
       Imported out = readConfig(config(type, keys));
       ASSERT_EQ(out.errors, "");
+      EXPECT_FALSE(out.result.model.embeddings.empty()) << type;
       for (const auto &embedding : out.result.model.embeddings)
         EXPECT_EQ(embedding.offset, pad < 0 ? 2 : pad + 1) << type;
     }

@@ -117,11 +117,7 @@ void Bench::compile() {
     std::vector<std::string> names;
     for (const SchemeFacts &scheme : all)
       names.push_back(scheme.name);
-    failUser(fmt::format("{} has several schemes; choose one with --scheme: {}",
-                         options.source.scheme.empty()
-                             ? "the file"
-                             : "the stack '" + options.source.scheme + "'",
-                         fmt::join(names, ", ")));
+    failSeveral(options.source, names);
   }
   facts = std::move(all.front());
   shape.head = facts.head;

@@ -63,6 +63,15 @@ void torsor::addSourceOptions(CLI::App &command, SourceOptions &options) {
   command.add_flag("--timing", options.timing, "")->group(""); // hidden
 }
 
+void torsor::failSeveral(const SourceOptions &options,
+                         const std::vector<std::string> &names) {
+  failUser(fmt::format("{} has several schemes; choose one with --scheme: {}",
+                       options.scheme.empty()
+                           ? "the file"
+                           : "the stack '" + options.scheme + "'",
+                       fmt::join(names, ", ")));
+}
+
 void torsor::addArithmeticOption(CLI::App &command, SourceOptions &options) {
   command.add_flag(
       "--f32-reference", options.f32Reference,

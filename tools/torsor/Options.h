@@ -35,6 +35,11 @@ struct SourceOptions {
 /// them.
 void addSourceOptions(CLI::App &command, SourceOptions &options);
 
+/// Says that the source has these schemes where one is wanted, and how one is
+/// chosen.
+[[noreturn]] void failSeveral(const SourceOptions &options,
+                              const std::vector<std::string> &names);
+
 /// Adds --f32-reference.
 void addArithmeticOption(CLI::App &command, SourceOptions &options);
 

@@ -76,11 +76,7 @@ const Scheme &Runner::compileScheme() {
     std::vector<std::string> names;
     for (const Scheme *scheme : chosen)
       names.push_back(scheme->name);
-    failUser(fmt::format("{} has several schemes; choose one with --scheme: {}",
-                         options.source.scheme.empty()
-                             ? "the file"
-                             : "the stack '" + options.source.scheme + "'",
-                         fmt::join(names, ", ")));
+    failSeveral(options.source, names);
   }
   const Scheme &scheme = *chosen.front();
   auto expect = [&](const char *what, const char *clause, int64_t width,
