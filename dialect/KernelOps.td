@@ -117,18 +117,22 @@ def Torsor_ScanOp : Torsor_Op<"scan"> {
     exclusive clock, `<stream>.next` (the time of the token behind it). Keys of
     a cache are then not summed again: their times are those streams.
 
+    With `each` nothing is summed: the number of each key is its term, which
+    may read the key's vector, and queries have none.
+
     - (R1) `term` takes j, t, g, b, n and h, and yields f64 alone.
     - (R2) `table_info` describes each table.
   }];
   let arguments = (ins I64Attr:$number, AnyMemRef:$sequences,
                        Variadic<AnyMemRef>:$tables, ArrayAttr:$table_info,
                        UnitAttr:$exclusive, UnitAttr:$by_head,
-                       UnitAttr:$by_group, OptionalAttr<StrAttr>:$stream);
+                       UnitAttr:$by_group, UnitAttr:$each,
+                       OptionalAttr<StrAttr>:$stream);
   let regions = (region SizedRegion<1>:$term);
   let assemblyFormat = [{
     $number `sequences` `(` $sequences `)` (`tables` `(` $tables^ `)`)?
     `table_info` $table_info (`exclusive` $exclusive^)? (`by_head` $by_head^)?
-    (`by_group` $by_group^)? (`stream` $stream^)?
+    (`by_group` $by_group^)? (`each` $each^)? (`stream` $stream^)?
     attr-dict-with-keyword $term `:` type(operands)
   }];
   let hasVerifier = 1;

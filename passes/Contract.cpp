@@ -228,9 +228,8 @@ std::string Printer::sums() {
   for (const PlannedScan &scan : plan.scans) {
     if (!scan.isStored)
       continue;
-    RunningOp clock = scan.clock;
-    text += (text.empty() ? " sums [" : ", ") + clock.getName().str() + " = " +
-            running(clock);
+    text += (text.empty() ? " sums [" : ", ") + plan.nameOf(scan) + " = " +
+            (scan.isSum() ? running(scan.clock) : scalar(scan.terms.front()));
     if (StringRef axis = plan.axisOf(scan); !axis.empty())
       text += " each " + axis.str();
   }

@@ -104,6 +104,13 @@ private:
                                                   : KeyPlace::Packing;
   }
   Value argument(unsigned n) { return block->getArgument(n); }
+  /// Prefill meets each key many times, and reads what follows from its vector
+  /// from the vector; an append sums what is stored.
+  bool needs(const PlannedScan &scan) const {
+    return operation == KernelOperation::Append
+               ? scan.isStored
+               : scan.isSum() || operation == KernelOperation::Decode;
+  }
 
   SchemePlan &plan;
   KernelOperation operation;
@@ -141,12 +148,13 @@ KernelFormer::formScans(KernelFunction &kernel) {
   SmallVector<std::unique_ptr<Region>> regions;
   bool appends = operation == KernelOperation::Append;
   for (const PlannedScan &scan : plan.scans) {
-    if (appends && !scan.isStored)
+    if (!needs(scan))
       continue;
     auto &region = regions.emplace_back(std::make_unique<Region>());
     region->push_back(new Block());
-    SideCode code(plan, kernel, Side::Key, &region->front(),
-                  scan.clock->getLoc(), /*byHead=*/true);
+    Location loc = scan.terms.front().getLoc();
+    SideCode code(plan, kernel, Side::Key, &region->front(), loc,
+                  /*byHead=*/true);
     code.isAddressedAsQuery = appends;
     SmallVector<Value> terms;
     for (Value term : scan.terms) {
@@ -154,7 +162,7 @@ KernelFormer::formScans(KernelFunction &kernel) {
       if (!terms.back())
         return failure();
     }
-    YieldOp::create(code.builder(), scan.clock->getLoc(), terms);
+    YieldOp::create(code.builder(), loc, terms);
   }
   return regions;
 }
@@ -165,14 +173,15 @@ void KernelFormer::formScanOps(KernelFunction &kernel, Operation *before,
   OpBuilder at(before);
   const std::unique_ptr<Region> *next = terms.begin();
   for (auto [n, scan] : llvm::enumerate(plan.scans)) {
-    if (operation == KernelOperation::Append && !scan.isStored)
+    if (!needs(scan))
       continue;
     RunningOp clock = scan.clock;
     StringRef axis = plan.axisOf(scan);
     auto op = ScanOp::create(
-        at, clock.getLoc(), n, sequences, kernel.tables,
-        b.getArrayAttr(kernel.info), clock.getExclusive(), axis == "H",
-        axis == "G", scan.isStored ? clock.getNameAttr() : StringAttr());
+        at, scan.terms.front().getLoc(), n, sequences, kernel.tables,
+        b.getArrayAttr(kernel.info), clock && clock.getExclusive(), axis == "H",
+        axis == "G", /*each=*/!scan.isSum(),
+        scan.isStored ? b.getStringAttr(plan.nameOf(scan)) : StringAttr());
     op.getTerm().takeBody(**next++);
   }
 }
@@ -262,6 +271,7 @@ void KernelFormer::markRanges(AttentionOp op, bool needsTile) {
 
 LogicalResult KernelFormer::formAttention(KernelFunction &kernel) {
   KernelRegions slots(plan, kernel, loc);
+  slots.columns.readsKept = operation == KernelOperation::Decode;
   FailureOr<ArrayAttr> branches = formBranches(kernel, slots);
   if (failed(branches))
     return failure();

@@ -166,11 +166,11 @@ ArrayAttr streamsOf(SchemePlan &plan, ArrayRef<Attribute> arguments) {
     SmallVector<std::string> names;
     if (StringRef axis = plan.axisOf(scan); !axis.empty())
       names.push_back(axis.str());
-    if (int64_t members = clock.getType().getMembers())
+    if (int64_t members = clock ? clock.getType().getMembers() : 0)
       names.push_back(std::to_string(members));
-    std::string name = clock.getName().str();
+    std::string name = plan.nameOf(scan);
     add(name, b.getF64Type(), TORSOR_ARG_CLOCK, axes(names));
-    if (clock.getExclusive())
+    if (clock && clock.getExclusive())
       add(name + ".next", b.getF64Type(), TORSOR_ARG_CLOCK, axes(names));
   }
   add("index", b.getI64Type(), TORSOR_ARG_OPTIONAL, axes({}));

@@ -119,6 +119,7 @@ LogicalResult FormKernels::form(SchemeOp scheme) {
     return failure();
   plan.slotsByHead &= !plan.keysByHead;
   if (!embed) {
+    planKept(plan);
     planValueInKey(plan);
     planRebase(plan);
   }

@@ -126,6 +126,11 @@ void SchemeRemarks::contents() {
               "the norm stays before the action: its weights may differ within "
               "a pair that turns, and then the two do not commute");
   }
+  for (const PlannedScan &scan : plan.scans)
+    if (!scan.isSum())
+      applied(scan.terms.front().getLoc(), "KeysKept",
+              "what follows from a key's vector alone is computed once, by an "
+              "append: a cache keeps it beside the key, and decode reads it");
   for (auto dot : SchemeOp(plan.scheme).getBody().getOps<TableDotOp>()) {
     if (dot.getCount() <= 1)
       continue;

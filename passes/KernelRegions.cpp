@@ -98,21 +98,23 @@ Value SideCode::lookup(const FilledTable &table, Value last) {
                        table.axis == "H" ? queryHead : head, last);
 }
 
-FailureOr<Value> SideCode::running(TimeOp time, int64_t scan) {
+/// A member of a running sum, or a kept number, at the token.
+Value SideCode::scanned(Location loc, int64_t scan, int64_t member) {
   SmallVector<Value> indices;
   StringRef axis = plan.axisOf(plan.scans[scan]);
   if (!axis.empty())
     indices.push_back(axis == "H" || !isKey() ? queryHead : head);
-  indices.push_back(index(time.getMember().value_or(0)));
-  return Value(FetchOp::create(b, time.getLoc(), b.getF64Type(),
-                               scanTable(plan, kernel, scan, isKey()),
-                               indices));
+  indices.push_back(index(member));
+  return FetchOp::create(b, loc, b.getF64Type(),
+                         scanTable(plan, kernel, scan, isKey()), indices);
 }
 
 FailureOr<Value> SideCode::leaf(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
     return Value();
+  if (int64_t kept = readsKept ? plan.keptAs(value) : -1; kept >= 0)
+    return scanned(op->getLoc(), kept, 0);
   FailureOr<Value> known = lifted(op);
   if (failed(known) || *known)
     return known;
@@ -128,7 +130,7 @@ FailureOr<Value> SideCode::leaf(Value value) {
       int64_t scan = plan.scanOf(time.getClock().getDefiningOp());
       if (scan < 0)
         return fail(op, "a running sum of what varies by the query"), failure();
-      return running(time, scan);
+      return scanned(op->getLoc(), scan, time.getMember().value_or(0));
     }
     if (clock == plan.arguments.getPosition())
       return position;

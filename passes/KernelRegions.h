@@ -74,6 +74,8 @@ public:
   /// Per-token tensors stand at the query side though this is the key's code:
   /// new tokens of an append are addressed as queries.
   bool isAddressedAsQuery = false;
+  /// What a cache keeps of a key is read, not computed from its vector.
+  bool readsKept = false;
 
   /// A lookup of a filled table for this head or group and sequence.
   mlir::Value lookup(const FilledTable &table, mlir::Value last = {});
@@ -89,7 +91,7 @@ private:
   bool isKey() const { return side == Side::Key; }
   bool readsKeySide() const { return isKey() && !isAddressedAsQuery; }
 
-  mlir::FailureOr<mlir::Value> running(TimeOp time, int64_t scan);
+  mlir::Value scanned(mlir::Location loc, int64_t scan, int64_t member);
 
   KernelFunction &kernel;
   Side side;

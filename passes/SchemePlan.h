@@ -94,13 +94,16 @@ private:
   std::deque<FilledTable> tables;
 };
 
-/// A running sum that some time reads: its terms at the key token.
+/// A running sum that some time reads: its terms at the key token. Or, without
+/// a clock, one number of each key, which decode reads in place of its vector.
 struct PlannedScan {
   RunningOp clock;
   llvm::SmallVector<mlir::Value> terms; // one for each member
   /// The terms are fixed when their token is appended, so that a cache holds
   /// the sums; else it holds what they read.
   bool isStored = true;
+
+  bool isSum() const { return bool(clock); }
 };
 
 /// What is known of one scheme while its kernels are formed.
@@ -161,12 +164,28 @@ struct SchemePlan {
     VarySet set;
     for (mlir::Value term : scan.terms)
       set = set | varies.of(term);
-    return set.has(VarySet::Head) ? "H" : set.has(VarySet::Group) ? "G" : "";
+    bool byKey = !scan.isSum() || set.has(VarySet::Group);
+    return set.has(VarySet::Head) ? "H" : byKey ? "G" : "";
+  }
+  /// The name of its stream in a cache.
+  std::string nameOf(const PlannedScan &scan) const {
+    if (scan.isSum())
+      return RunningOp(scan.clock).getName().str();
+    int64_t sums = llvm::count_if(
+        scans, [](const PlannedScan &each) { return each.isSum(); });
+    return "k." + std::to_string(&scan - scans.begin() - sums);
   }
   /// The number of the scan that sums this clock; -1 for others.
   int64_t scanOf(mlir::Operation *clock) const {
     for (auto [n, scan] : llvm::enumerate(scans))
-      if (scan.clock == clock)
+      if (scan.isSum() && scan.clock == clock)
+        return n;
+    return -1;
+  }
+  /// The number of the scan that is this value of a key; -1 for others.
+  int64_t keptAs(mlir::Value value) const {
+    for (auto [n, scan] : llvm::enumerate(scans))
+      if (!scan.isSum() && scan.terms.front() == value)
         return n;
     return -1;
   }

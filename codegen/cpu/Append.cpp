@@ -5,6 +5,7 @@
 #include "codegen/cpu/Act.h"
 #include "codegen/cpu/AppendSums.h"
 #include "codegen/cpu/Phases.h"
+#include "codegen/cpu/Scan.h"
 #include "codegen/cpu/Slots.h"
 #include "runtime/torsor_kernel.h"
 
@@ -166,7 +167,7 @@ FailureOr<OperationInfo> emitAppend(Emitter &e, const Kernel &kernel,
   OperationInfo info;
   info.op = TORSOR_APPEND;
   info.flags = TORSOR_CAN_PARTIAL | TORSOR_CAN_PAGED | TORSOR_CAN_RING |
-               (kernel.scans.empty() ? 0 : TORSOR_NEEDS_ORDER);
+               (areAllEach(kernel) ? 0 : TORSOR_NEEDS_ORDER);
   return info;
 }
 

@@ -66,8 +66,34 @@ static Num keysBefore(Emitter &e, const Call &call, const Sequence &sequence) {
   return sequence.keyLength - stored;
 }
 
+/// Runs `body` for each new token that is stored, with its slot.
+static void forStored(const TableReader &tables, const Place &head,
+                      function_ref<void(const Place &, KeySlot)> body) {
+  Emitter &e = tables.e;
+  const Sequence &sequence = head.sequence;
+  e.loop(0, sequence.queryLength, 1, [&](Num number) {
+    KeySlot to = slotOfNew(e, tables.kernel, tables.call, sequence, number);
+    e.when(to.slot >= 0, [&] {
+      Place place = placeOfNew(e, tables.call, sequence, number);
+      place.head = head.head;
+      place.group = head.group;
+      body(place, to);
+    });
+  });
+}
+
+/// What follows from the vector of each key, for one sequence and head.
+static void emitEach(const TableReader &tables, ScanOp op, const Place &head) {
+  ScanTerms terms(tables, op);
+  StoredSums stored(tables.e, tables.kernel, tables.call, op, head);
+  forStored(tables, head, [&](const Place &place, KeySlot to) {
+    Contents contents = contentsOf(tables.kernel, tables.call, op, place);
+    stored.at(to).store(0, terms.at(place, contents)[0]);
+  });
+}
+
 /// One sum of one sequence and head.
-static void emitSum(const TableReader &tables, ScanOp op, Place head) {
+static void emitSum(const TableReader &tables, ScanOp op, const Place &head) {
   Emitter &e = tables.e;
   const Call &call = tables.call;
   const Sequence &sequence = head.sequence;
@@ -85,27 +111,21 @@ static void emitSum(const TableReader &tables, ScanOp op, Place head) {
         for (int64_t m = 0; m < terms.members; ++m)
           sum.store(m, e.constant(e.f64, 0.0));
       });
-  e.loop(0, sequence.queryLength, 1, [&](Num number) {
-    KeySlot to = slotOfNew(e, tables.kernel, call, sequence, number);
-    e.when(to.slot >= 0, [&] {
-      Place place = placeOfNew(e, call, sequence, number);
-      place.head = head.head;
-      place.group = head.group;
-      if (op.getExclusive())
-        copySums(terms.members, sum, stored.at(to));
-      terms.add(place, sum, sum);
-      copySums(terms.members, sum, stored.next(to));
-    });
+  forStored(tables, head, [&](const Place &place, KeySlot to) {
+    if (op.getExclusive())
+      copySums(terms.members, sum, stored.at(to));
+    terms.add(place, sum, sum);
+    copySums(terms.members, sum, stored.next(to));
   });
 }
 
 void emitAppendSums(Emitter &e, const Kernel &kernel, const Call &call,
                     Num begin, Num end) {
   TableReader tables(e, kernel, call);
-  forScans(e, kernel, call, begin, end,
-           [&](ScanOp op, int64_t, const Place &head) {
-             emitSum(tables, op, head);
-           });
+  forScans(
+      e, kernel, call, begin, end, [&](ScanOp op, int64_t, const Place &head) {
+        op.getEach() ? emitEach(tables, op, head) : emitSum(tables, op, head);
+      });
 }
 
 } // namespace torsor

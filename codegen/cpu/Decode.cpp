@@ -7,6 +7,7 @@
 #include "codegen/cpu/DecodePairs.h"
 #include "codegen/cpu/Exp.h"
 #include "codegen/cpu/KeySlots.h"
+#include "codegen/cpu/Scan.h"
 #include "codegen/cpu/ValueRows.h"
 #include "runtime/torsor_kernel.h"
 
@@ -363,7 +364,7 @@ FailureOr<OperationInfo> emitDecode(Emitter &e, const Kernel &kernel,
   OperationInfo info;
   info.op = TORSOR_DECODE;
   // A part of the keys knows no running sum of the whole.
-  bool parts = !decode.sumsPaths() && kernel.scans.empty();
+  bool parts = !decode.sumsPaths() && areAllEach(kernel);
   info.flags = (parts ? TORSOR_CAN_PARTIAL : 0) |
                (decode.sumsPaths() ? TORSOR_NEEDS_ORDER : 0) | TORSOR_CAN_LSE |
                TORSOR_CAN_PAGED | TORSOR_CAN_RING;

@@ -5,6 +5,7 @@
 #include "codegen/cpu/FadingBranches.h"
 #include "codegen/cpu/KeySlots.h"
 #include "codegen/cpu/PrefillKernel.h"
+#include "codegen/cpu/Scan.h"
 #include "codegen/cpu/ScoreTile.h"
 #include "codegen/cpu/SoftmaxTile.h"
 #include "codegen/cpu/ValueRows.h"
@@ -289,7 +290,7 @@ FailureOr<OperationInfo> emitPrefill(Emitter &e, const Kernel &kernel,
   OperationInfo info;
   info.op = TORSOR_PREFILL;
   // A part of the keys knows no running sum of the whole.
-  bool parts = !prefill.sumsPaths() && kernel.scans.empty();
+  bool parts = !prefill.sumsPaths() && areAllEach(kernel);
   info.flags = (parts ? TORSOR_CAN_PARTIAL : 0) |
                (prefill.sumsPaths() ? TORSOR_NEEDS_ORDER : 0) | TORSOR_CAN_LSE |
                TORSOR_CAN_PAGED | TORSOR_CAN_RING;

@@ -95,6 +95,26 @@ void forScans(Emitter &e, const Kernel &kernel, const Call &call, Num begin,
       });
 }
 
+bool areAllEach(const Kernel &kernel) {
+  return llvm::all_of(kernel.scans, [](ScanOp op) { return op.getEach(); });
+}
+
+Contents contentsOf(const Kernel &kernel, const Call &call, ScanOp op,
+                    const Place &place) {
+  if (!op.getEach())
+    return {};
+  InterfaceOp interface = kernel.scheme->interface;
+  auto k = cast<FieldAttr>(interface.getStreams()[0]);
+  auto width = cast<StringAttr>(k.getAxes()[1]);
+  Tensor keys = call.tensor(TORSOR_AT_K, k.getType());
+  Contents contents;
+  width.getValue().getAsInteger(10, contents.width);
+  contents.row =
+      keys.data + (place.row * keys.stride(0) + place.group * keys.stride(1) +
+                   place.token * keys.stride(2));
+  return contents;
+}
+
 StoredSums::StoredSums(Emitter &e, const Kernel &kernel, const Call &call,
                        ScanOp op, const Place &head)
     : times(sumStream(e, kernel, call, op, false)),
@@ -131,6 +151,8 @@ public:
   }
 
   void emit() {
+    if (op.getEach())
+      return e.when(areSumsStored(e, op, tables.call) ^ 1, [&] { emitEach(); });
     auto sum = [&] {
       e.when(rises(), [&] { emitInOrder(); }, [&] { emitInAnyOrder(); });
     };
@@ -254,6 +276,15 @@ private:
                           });
           })[0];
       copySums(members(), sums + counted * members(), to);
+    });
+  }
+
+  /// What follows from the vector of each key alone.
+  void emitEach() {
+    e.loop(0, place.sequence.keyLength, 1, [&](Num number) {
+      Place key = placeOf(number);
+      Contents contents = contentsOf(tables.kernel, tables.call, op, key);
+      sums.store(number + 1, terms.at(key, contents)[0]);
     });
   }
 

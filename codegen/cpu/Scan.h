@@ -3,6 +3,7 @@
 #ifndef TORSOR_CODEGEN_CPU_SCAN_H
 #define TORSOR_CODEGEN_CPU_SCAN_H
 
+#include "codegen/cpu/Contents.h"
 #include "codegen/cpu/KeySlots.h"
 #include "codegen/cpu/TableReader.h"
 
@@ -26,6 +27,14 @@ void forScans(
 /// items begin … end-1.
 void emitScans(Emitter &e, const Kernel &kernel, const Call &call, Num begin,
                Num end);
+
+/// Do all scans stand for keys alone, not for sums over them?
+bool areAllEach(const Kernel &kernel);
+
+/// The vector of key number or new token `place` for a scan of each; empty for
+/// others.
+Contents contentsOf(const Kernel &kernel, const Call &call, ScanOp op,
+                    const Place &place);
 
 /// The sums of one head that a cache holds beside its keys.
 class StoredSums {

@@ -3,6 +3,7 @@
 #ifndef TORSOR_CODEGEN_CPU_SCANTERMS_H
 #define TORSOR_CODEGEN_CPU_SCANTERMS_H
 
+#include "codegen/cpu/Contents.h"
 #include "codegen/cpu/TableReader.h"
 
 namespace torsor {
@@ -14,7 +15,7 @@ public:
 
   /// The terms at `place`, or at a vector of keys; 0 where the index is below
   /// 0, for such tokens do not count.
-  Nums at(const Place &place) const;
+  Nums at(const Place &place, const Contents &contents = {}) const;
   /// Writes the sums at `from` and the terms at `place` to `to`.
   void add(const Place &place, Pointer from, Pointer to) const;
 

@@ -51,33 +51,47 @@ static std::string describeRebase(const SchemeFacts &facts) {
                      errors);
 }
 
-static std::string describeCache(const SchemeFacts &facts) {
-  std::string text =
-      fmt::format("Cache: keys lie {}\n", facts.keysActed ? "acted on" : "raw");
-  text += describeRebase(facts);
-  std::string sums, beside;
+/// What a cache holds beside keys and values.
+static std::string describeStreams(const SchemeFacts &facts) {
+  std::string sums, kept, beside, text;
   for (const TensorFacts &stream : facts.streams) {
     if (stream.name == "k" || stream.name == "v")
       continue;
     std::string axis = stream.headAxis();
-    if (stream.optional)
+    if (stream.optional) {
       beside +=
           (beside.empty() ? "" : ", ") + stream.name + " (" + stream.type + ")";
-    else
-      sums +=
-          fmt::format("{}{} ({}, {} bytes a token{})", sums.empty() ? "" : ", ",
-                      stream.name, stream.type, stream.tokenBytes(),
-                      axis == "H"   ? " for each query head"
-                      : axis == "G" ? " for each key head"
-                                    : "");
+      continue;
+    }
+    // No clock has a point in its name but behind it.
+    std::string &list = stream.name.starts_with("k.") ? kept : sums;
+    list +=
+        fmt::format("{}{} ({}, {} bytes a token{})", list.empty() ? "" : ", ",
+                    stream.name, stream.type, stream.tokenBytes(),
+                    axis == "H"   ? " for each query head"
+                    : axis == "G" ? " for each key head"
+                                  : "");
   }
   if (!sums.empty())
     text +=
         fmt::format("  beside k and v it holds the running sums: {}\n", sums);
+  if (!kept.empty())
+    text +=
+        fmt::format("  beside k and v it holds what a bias reads of a key's "
+                    "vector: {}\n",
+                    kept);
   if (!beside.empty())
     text += fmt::format("  beside k and v it holds, where a call has them: "
                         "{}\n",
                         beside);
+  return text;
+}
+
+static std::string describeCache(const SchemeFacts &facts) {
+  std::string text =
+      fmt::format("Cache: keys lie {}\n", facts.keysActed ? "acted on" : "raw");
+  text += describeRebase(facts);
+  text += describeStreams(facts);
   if (facts.window >= 0)
     text += fmt::format(
         "  no query sees more than {} indices back{}\n", facts.window,

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Numbers of a key's vector that a cache keeps beside it: decode meets each key
+// once, and would spend a product of its vector on every one of them.
+#include "passes/FormKernels.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+
+namespace torsor {
+
+/// Is the value one number of a key's vector (and of a head) that stays what it
+/// is: products of the vector with rows of params, and what follows from them?
+static bool isKept(SchemePlan &plan, Value root) {
+  constexpr uint16_t allowed = VarySet::Loaded | VarySet::Size | VarySet::Head |
+                               VarySet::Group | VarySet::Key |
+                               VarySet::Content;
+  if (!root.getType().isF64() || !plan.varies.of(root).hasOnly(allowed))
+    return false;
+  bool readsVector = false;
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  SmallVector<Value> work = {root};
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (!op || !seen.insert(op).second)
+      continue;
+    auto dot = dyn_cast<TableDotOp>(op);
+    bool isProduct = dot && plan.varies.of(dot.getIndex()).isUniform();
+    readsVector |= isProduct;
+    if (!isProduct &&
+        !isa<AmbientOp, ParamOp, ReadOp, CountedOp, ElementOp, ListOp>(op) &&
+        !isa_and_nonnull<arith::ArithDialect, math::MathDialect>(
+            op->getDialect()))
+      return false;
+    work.append(op->operand_begin(), op->operand_end());
+  }
+  return readsVector;
+}
+
+void planKept(SchemePlan &plan) {
+  if (plan.norm) // products are those of the vector behind it
+    return;
+  SmallVector<Value> work;
+  for (Value root : {plan.init, plan.logit})
+    if (root)
+      work.push_back(root);
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!op || !seen.insert(op).second)
+      continue;
+    VarySet set = plan.varies.of(value);
+    if (plan.isColumn(set) && set.has(VarySet::Content) &&
+        isKept(plan, value)) {
+      plan.scans.push_back({RunningOp(), {value}});
+      continue;
+    }
+    work.append(op->operand_begin(), op->operand_end());
+  }
+}
+
+} // namespace torsor
