@@ -16,8 +16,7 @@ namespace torsor {
 /// is: products of the vector with rows of params, and what follows from them?
 static bool isKept(SchemePlan &plan, Value root) {
   constexpr uint16_t allowed = VarySet::Loaded | VarySet::Size | VarySet::Head |
-                               VarySet::Group | VarySet::Key |
-                               VarySet::Content;
+                               VarySet::Group | VarySet::Key | VarySet::Content;
   if (!root.getType().isF64() || !plan.varies.of(root).hasOnly(allowed))
     return false;
   bool readsVector = false;

@@ -3,20 +3,12 @@
 #include "codegen/cpu/Anchors.h"
 
 #include "codegen/cpu/ActSteps.h"
+#include "codegen/cpu/AnchorSpans.h"
 #include "codegen/cpu/PackKeys.h"
-
-#include <cmath>
 
 using namespace mlir;
 
 namespace torsor {
-
-/// Both sides together may grow by 2 to this: far from the end of f32, and the
-/// products lose nothing.
-static constexpr double mostGrowth = 80;
-/// Where queries lie before the anchor, the terms of a chain cancel; they may
-/// be so many times as large as what is left.
-static constexpr double mostCancelled = 16;
 
 Anchors::Anchors(const TileContext &c, const Indices &indices, const Tensor &k,
                  RowBlock rows, ArrayRef<Bounds> rowBounds, Num used,
@@ -26,7 +18,10 @@ Anchors::Anchors(const TileContext &c, const Indices &indices, const Tensor &k,
       blocks(c.layout.forms.keys[c.layout.forms.branches[branch].key]) {
   for (BlockAttr each : blocks)
     if (each.isAnchored())
-      largest.push_back(each.getFamily() ? Num() : largestRate(each));
+      largest.push_back(
+          each.getFamily()
+              ? Num()
+              : largestRate(c, block.place(c, indices, e.index(0)), each));
   first = frameSlots(e, e.i64, c.layout.anchors);
   emitRowAnchors(e.index(0), first);
   isSorted = e.constant(e.i1, int64_t(1));
@@ -39,19 +34,6 @@ Anchors::Anchors(const TileContext &c, const Indices &indices, const Tensor &k,
                                  .as(c.layout.rowSlots[each.getS()])
                                  .load(0));
   e.loop(0, used, 1, [&](Num row) { emitQuery(row, first, relative(row)); });
-}
-
-Num Anchors::largestRate(BlockAttr each) const {
-  Place place = block.place(c, indices, e.index(0));
-  const Table &table = c.kernel.tables[each.getRates()];
-  return e.loop(
-      0, e.index(each.getLanes().getCount()), 1, {e.constant(e.f64, 0.0)},
-      [&](Num p, ArrayRef<Num> carried) -> Nums {
-        Num rate = c.tables.rates(table, place, p + each.getRateOffset(), 1);
-        Num size = max(rate, e.constant(e.f64, 0.0) - rate);
-        // NaN stays, and is unsafe.
-        return {select(size <= carried[0], carried[0], size)};
-      })[0];
 }
 
 Pointer Anchors::anchorsOf(Num begin) const {
@@ -90,14 +72,6 @@ Bounds Anchors::keyTimes(BlockAttr each, Num begin) const {
   return {select(c.runsOn, first, tile.low), select(c.runsOn, last, tile.high)};
 }
 
-/// How far rates may make either side grow, as a share of what is allowed.
-static double allowed(BlockAttr block) {
-  if (block.getKind() == BlockKind::Decay)
-    return mostGrowth;
-  double power = double(block.getOrder() - 1);
-  return std::pow(mostCancelled * std::tgamma(power + 1), 1 / power);
-}
-
 Num Anchors::growth(BlockAttr each, Num largest, Num begin) const {
   Num anchor = anchorOf(blocks, each, anchorsOf(begin))
                    .as(c.layout.columnSlots[each.getT()])
@@ -113,7 +87,7 @@ Num Anchors::growth(BlockAttr each, Num largest, Num begin) const {
   Num reach = before + behind;
   if (each.getKind() == BlockKind::Jordan) // all terms of the keys cancel too
     reach = select(reach == 0.0, reach, reach + above(anchor, keys.low));
-  return reach * largest * (1.0 / allowed(each));
+  return reach * largest * (1.0 / allowedGrowth(each));
 }
 
 /// Of running sums in the order of the keys: the last key's is the greatest,
@@ -121,19 +95,12 @@ Num Anchors::growth(BlockAttr each, Num largest, Num begin) const {
 Num Anchors::familyGrowth(BlockAttr each, Num begin) const {
   Place place = block.place(c, indices, e.index(0));
   Pointer anchor = anchorOf(blocks, each, anchorsOf(begin)).as(e.f64);
-  const Table &rates = c.kernel.tables[each.getRates()];
   const Table &times = c.kernel.tables[each.getS()];
-  Num zero = e.constant(e.f64, 0.0);
-  Num most = e.loop(
-      0, e.index(each.getLanes().getCount()), 1, {zero},
-      [&](Num p, ArrayRef<Num> carried) -> Nums {
-        Num first = c.tables.times(times, place, p + each.getMember(), 1);
-        Num rate = c.tables.rates(rates, place, p + each.getRateOffset(), 1);
-        Num size = max(rate, zero - rate);
-        Num grown = (anchor.load(p) - first) * size;
-        return {select(grown <= carried[0], carried[0], grown)};
-      })[0];
-  return most * (1.0 / allowed(each));
+  Num most = mostFaded(c, place, each, [&](Num p) {
+    return anchor.load(p) -
+           c.tables.times(times, place, p + each.getMember(), 1);
+  });
+  return most * (1.0 / allowedGrowth(each));
 }
 
 Num Anchors::isUnsafe(Num begin) const {
@@ -167,7 +134,7 @@ Num Anchors::isNear(Num begin) const {
     Num reach = e.convert(keys.high - keys.low, e.f64);
     if (each.getKind() == BlockKind::Jordan)
       reach = reach * 2.0;
-    near = near & (reach * largest[n++] * (1.0 / allowed(each)) <= 1.0);
+    near = near & (reach * largest[n++] * (1.0 / allowedGrowth(each)) <= 1.0);
   }
   return near;
 }

@@ -44,7 +44,6 @@ private:
            (row + (branch + 1) * c.layout.rows) * c.layout.head;
   }
   Pointer anchorsOf(Num begin) const;
-  Num largestRate(BlockAttr block) const;
   Num isUnsafe(Num begin) const;
   Num growth(BlockAttr block, Num largest, Num begin) const;
   Num familyGrowth(BlockAttr block, Num begin) const;

@@ -3,6 +3,7 @@
 #include "codegen/cpu/PackKeys.h"
 
 #include "codegen/cpu/ActSteps.h"
+#include "codegen/cpu/AnchorSpans.h"
 #include "codegen/cpu/BfloatPairs.h"
 #include "codegen/cpu/KeySlots.h"
 #include "codegen/cpu/Prefetch.h"
@@ -146,6 +147,28 @@ static void emitTileAnchors(const TileContext &c, const Indices &indices,
               anchors);
 }
 
+/// The anchors of all stretches: each of its last key, or all of the tile's.
+static void emitAnchorsOfTile(const TileContext &c, const Indices &indices,
+                              Num begin, Num last) {
+  Emitter &e = c.e;
+  auto anchorsAt = [&](Num key) {
+    return c.tileAnchors + c.layout.anchorsAt(key);
+  };
+  Num isShared = e.constant(e.i1, int64_t(1));
+  if (c.layout.anchorStretches > 1) {
+    Pointer first = frameSlots(e, e.i64, c.layout.anchors);
+    emitTileAnchors(c, indices, begin, first);
+    emitTileAnchors(c, indices, last, anchorsAt(last));
+    isShared = canShareAnchor(c, keyPlace(c, indices, begin),
+                              c.layout.forms.keys[0], first, anchorsAt(last));
+  }
+  int64_t keys = c.layout.anchorKeys;
+  e.loop(begin, last + 1, keys, [&](Num key) {
+    Num own = min(key + (keys - 1), last);
+    emitTileAnchors(c, indices, select(isShared, last, own), anchorsAt(key));
+  });
+}
+
 /// Asks for a row of k of the next stretches of keys, one of four in turn, as
 /// decode does (DecodeLayout.h). Blocks have asked for what they pack.
 static void askAhead(const TileContext &c, const Tensor &k, Num number) {
@@ -203,10 +226,7 @@ void emitPackKeys(const TileContext &c, const Indices &indices, const Tensor &k,
   // Branches have no anchor in common: what fades is left out of packed keys.
   bool isAnchored = c.layout.anchors && c.layout.forms.isOne();
   if (isAnchored)
-    e.loop(begin, end, c.layout.anchorKeys, [&](Num first) {
-      emitTileAnchors(c, indices, min(first + (c.layout.anchorKeys - 1), last),
-                      c.tileAnchors + c.layout.anchorsAt(first));
-    });
+    emitAnchorsOfTile(c, indices, begin, last);
   auto anchor = [&](BlockAttr block) {
     return anchorOf(forms[0], block, anchors);
   };

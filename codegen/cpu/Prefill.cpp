@@ -2,6 +2,7 @@
 // The kernel of many queries: prepare, pack, compute.
 #include "codegen/cpu/Prefill.h"
 
+#include "codegen/cpu/AnchorSpans.h"
 #include "codegen/cpu/FadingBranches.h"
 #include "codegen/cpu/KeySlots.h"
 #include "codegen/cpu/PrefillKernel.h"
@@ -162,8 +163,9 @@ static Bounds indicesOf(const TileContext &c, Num rows) {
 static void emitFadingScores(const TileContext &c, const Anchors &anchors,
                              Num groups, Num tile, Num tileEnd,
                              const TileVerdict &verdict) {
-  int64_t keys = c.layout.anchorKeys;
-  Num lastStretch = tile + alignDown(tileEnd - 1 - tile, keys);
+  Num keys = select(sharesAnchor(c, tile, tileEnd), c.layout.keys,
+                    c.e.index(c.layout.anchorKeys));
+  Num lastStretch = tile + (tileEnd - 1 - tile) / keys * keys;
   c.e.loop(tile, tileEnd, keys, [&](Num begin) {
     if (c.layout.paths) // from the last key down
       begin = tile + (lastStretch - begin);
