@@ -104,12 +104,9 @@ private:
                                                   : KeyPlace::Packing;
   }
   Value argument(unsigned n) { return block->getArgument(n); }
-  /// Prefill meets each key many times, and reads what follows from its vector
-  /// from the vector; an append sums what is stored.
+  /// An append sums what is stored.
   bool needs(const PlannedScan &scan) const {
-    return operation == KernelOperation::Append
-               ? scan.isStored
-               : scan.isSum() || operation == KernelOperation::Decode;
+    return operation != KernelOperation::Append || scan.isStored;
   }
 
   SchemePlan &plan;
@@ -271,7 +268,7 @@ void KernelFormer::markRanges(AttentionOp op, bool needsTile) {
 
 LogicalResult KernelFormer::formAttention(KernelFunction &kernel) {
   KernelRegions slots(plan, kernel, loc);
-  slots.columns.readsKept = operation == KernelOperation::Decode;
+  slots.columns.readsKept = true;
   FailureOr<ArrayAttr> branches = formBranches(kernel, slots);
   if (failed(branches))
     return failure();

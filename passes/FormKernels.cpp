@@ -117,9 +117,10 @@ LogicalResult FormKernels::form(SchemeOp scheme) {
             : failed(planTerms(plan, head, value)) ||
                   failed(planBlocks(plan)) || failed(planLanes(plan)))
     return failure();
+  if (!embed)
+    planKept(plan);
   plan.slotsByHead &= !plan.keysByHead;
   if (!embed) {
-    planKept(plan);
     planValueInKey(plan);
     planRebase(plan);
   }

@@ -41,8 +41,9 @@ mlir::LogicalResult planEncoding(SchemePlan &plan, EmbedOp embed);
 /// mean for a cache. To be called behind planBlocks.
 mlir::LogicalResult planLanes(SchemePlan &plan);
 
-/// Finds the numbers of keys that a cache keeps for decode, behind all running
-/// sums. To be called behind planLanes.
+/// Finds the numbers of keys that a cache keeps, which stand behind all running
+/// sums, and decides whether other products make keys differ by the query head.
+/// To be called behind planLanes.
 void planKept(SchemePlan &plan);
 
 /// Of a value that is a part of the key: whether a cache can hold the key acted

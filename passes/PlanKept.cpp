@@ -40,12 +40,18 @@ static bool isKept(SchemePlan &plan, Value root) {
 }
 
 void planKept(SchemePlan &plan) {
-  if (plan.norm) // products are those of the vector behind it
-    return;
+  // Products of a norm are those of the vector behind it.
+  bool keeps = !plan.norm;
   SmallVector<Value> work;
-  for (Value root : {plan.init, plan.logit})
+  for (Value root :
+       {plan.init, plan.logit, plan.mask, plan.valueRow, plan.branchNumber})
     if (root)
       work.push_back(root);
+  for (PathTotalOp total : plan.paths)
+    work.push_back(total.getTerm());
+  for (const PlannedBlock &block : plan.blocks)
+    if (block.pairs.front().acts())
+      work.push_back(block.pairs.front().unit->timeK);
   llvm::SmallPtrSet<Operation *, 16> seen;
   while (!work.empty()) {
     Value value = work.pop_back_val();
@@ -53,11 +59,16 @@ void planKept(SchemePlan &plan) {
     if (!op || !seen.insert(op).second)
       continue;
     VarySet set = plan.varies.of(value);
-    if (plan.isColumn(set) && set.has(VarySet::Content) &&
+    bool byHead = set.has(VarySet::Head);
+    if (keeps && set.has(VarySet::Key) && set.has(VarySet::Content) &&
         isKept(plan, value)) {
       plan.scans.push_back({RunningOp(), {value}});
+      plan.slotsByHead |= byHead;
       continue;
     }
+    // The vectors of tables that keys meet may be those of a query head.
+    if (auto dot = dyn_cast<TableDotOp>(op); dot && dot.getSide() == Side::Key)
+      plan.keysByHead |= plan.varies.of(dot.getElement()).has(VarySet::Head);
     work.append(op->operand_begin(), op->operand_end());
   }
 }

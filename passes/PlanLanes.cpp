@@ -62,10 +62,6 @@ LogicalResult planLanes(SchemePlan &plan) {
   VarySet set;
   for (Value lane : llvm::concat<Value>(plan.normK, plan.gainK))
     set = set | plan.varies.of(lane);
-  // The vectors of tables that keys meet may be those of a query head.
-  for (Operation &op : plan.scheme.getBody().front())
-    if (auto dot = dyn_cast<TableDotOp>(op); dot && dot.getSide() == Side::Key)
-      plan.keysByHead |= plan.varies.of(dot.getElement()).has(VarySet::Head);
   plan.keysByHead |= set.has(VarySet::Head);
   bool acts = plan.keysActed || !plan.gainK.empty();
   if (plan.whyRaw.empty()) {

@@ -222,32 +222,45 @@ private:
         })[0];
   }
 
-  /// The sum of one member over whole vectors of keys; gives how many keys.
-  Num emitVectors() {
+  /// Runs `body` for whole vectors of keys; gives how many keys.
+  Num forVectors(
+      function_ref<Nums(Num number, const Place &at, ArrayRef<Num> carried)>
+          body,
+      ArrayRef<Num> start = {}) {
     int64_t lanes = tables.kernel.target->lanes;
     constexpr int64_t stretch = 256;
     Num whole = alignDown(place.sequence.keyLength, lanes);
-    Num zero = e.constant(e.vec(lanes, e.f64), 0.0);
-    e.loop(0, whole, stretch, {e.constant(e.f64, 0.0)},
+    e.loop(0, whole, stretch, start,
            [&](Num first, ArrayRef<Num> outer) -> Nums {
              Num count = min(whole - first, stretch);
              KeyPlaces places(e, tables.call, place.sequence, first, count,
                               stretch, lanes);
              return e.loop(0, count, lanes, outer,
                            [&](Num n, ArrayRef<Num> carried) -> Nums {
-                             Num term = terms.at(places.at(place, keys, n))[0];
-                             for (int64_t step = 1; step < lanes; step *= 2) {
-                               SmallVector<int32_t> before;
-                               for (int64_t lane = 0; lane < lanes; ++lane)
-                                 before.push_back(int32_t(lanes + lane - step));
-                               term = term + e.shuffle(zero, term, before);
-                             }
-                             term = term + e.splat(carried[0], lanes);
-                             sums.store(first + n + 1, term);
-                             return {e.lane(term, lanes - 1)};
+                             return body(first + n, places.at(place, keys, n),
+                                         carried);
                            });
            });
     return whole;
+  }
+
+  /// The sum of one member over whole vectors of keys; gives how many keys.
+  Num emitVectors() {
+    int64_t lanes = tables.kernel.target->lanes;
+    Num zero = e.constant(e.vec(lanes, e.f64), 0.0);
+    auto add = [&](Num number, const Place &at, ArrayRef<Num> carried) -> Nums {
+      Num term = terms.at(at)[0];
+      for (int64_t step = 1; step < lanes; step *= 2) {
+        SmallVector<int32_t> before;
+        for (int64_t lane = 0; lane < lanes; ++lane)
+          before.push_back(int32_t(lanes + lane - step));
+        term = term + e.shuffle(zero, term, before);
+      }
+      term = term + e.splat(carried[0], lanes);
+      sums.store(number + 1, term);
+      return {e.lane(term, lanes - 1)};
+    };
+    return forVectors(add, {e.constant(e.f64, 0.0)});
   }
 
   void emitInOrder() {
@@ -279,9 +292,35 @@ private:
     });
   }
 
+  /// The products of the keys `number` … , one vector of them, with a row of a
+  /// table.
+  Num dotsOf(RowDotOp dot, Num row, Num number) {
+    int64_t lanes = tables.kernel.target->lanes;
+    Pointer products = frameSlots(e, e.f32, lanes);
+    const Table &table = *tables.kernel.find(dot.getTable());
+    e.loop(0, e.index(lanes), 1, [&](Num n) {
+      Place key = placeOf(number + n);
+      Contents contents = contentsOf(tables.kernel, tables.call, op, key);
+      products.store(
+          n, emitRowDot(tables, key, table, row, dot.getCount(), contents));
+    });
+    return products.load(0, lanes);
+  }
+
   /// What follows from the vector of each key alone.
   void emitEach() {
-    e.loop(0, place.sequence.keyLength, 1, [&](Num number) {
+    int64_t lanes = tables.kernel.target->lanes;
+    auto put = [&](Num number, const Place &at, ArrayRef<Num>) -> Nums {
+      auto special = [&](Operation &op, ArrayRef<Num> operands) -> Num {
+        auto dot = dyn_cast<RowDotOp>(op);
+        return dot ? dotsOf(dot, operands[1], number) : Num();
+      };
+      Num term = terms.at(at, {}, special)[0];
+      sums.store(number + 1, term.isVector() ? term : e.splat(term, lanes));
+      return {};
+    };
+    Num whole = forVectors(put);
+    e.loop(whole, place.sequence.keyLength, 1, [&](Num number) {
       Place key = placeOf(number);
       Contents contents = contentsOf(tables.kernel, tables.call, op, key);
       sums.store(number + 1, terms.at(key, contents)[0]);

@@ -27,10 +27,11 @@ ScanTerms::ScanTerms(const TableReader &tables, ScanOp op)
     : members(yieldedTypes(op.getTerm()).size()), tables(tables), op(op),
       isPacked(canPackAll(op, members, tables.kernel.target->lanes)) {}
 
-Nums ScanTerms::at(const Place &place, const Contents &contents) const {
+Nums ScanTerms::at(const Place &place, const Contents &contents,
+                   RegionOps special) const {
   Emitter &e = tables.e;
-  Nums found =
-      emitSlots(op.getTerm(), tables, place, true, place.brought, contents);
+  Nums found = emitSlots(op.getTerm(), tables, place, true, place.brought,
+                         contents, special);
   for (Num &term : found) {
     if (place.index.isVector() && !term.isVector())
       term = e.splat(term, place.index.lanes());

@@ -15,7 +15,9 @@ public:
 
   /// The terms at `place`, or at a vector of keys; 0 where the index is below
   /// 0, for such tokens do not count.
-  Nums at(const Place &place, const Contents &contents = {}) const;
+  /// `special`: as emitSlots has it.
+  Nums at(const Place &place, const Contents &contents = {},
+          RegionOps special = nullptr) const;
   /// Writes the sums at `from` and the terms at `place` to `to`.
   void add(const Place &place, Pointer from, Pointer to) const;
 

@@ -1,10 +1,15 @@
 // RUN: torsor-opt %s --split-input-file --torsor-form-kernels | FileCheck %s
 
-// A number of the key's vector alone: prefill computes it, an append keeps it,
-// decode reads what is kept, and computes it where keys are fresh.
+// A number of the key's vector alone: an append keeps it, and kernels read what
+// is kept, or compute it first where keys are fresh. The heads of a group share
+// packed keys.
 // CHECK-LABEL: func.func @gate.prefill
-// CHECK-NOT: torsor.scan
-// CHECK: torsor.row_dot key
+// CHECK: torsor.scan 0
+// CHECK-SAME: by_head each stream "k.0"
+// CHECK: torsor.attention
+// CHECK-NOT: keys_by_head
+// CHECK: slots_by_head
+// CHECK-NOT: torsor.row_dot
 // CHECK-LABEL: func.func @gate.decode
 // CHECK: torsor.scan 0
 // CHECK-SAME: by_head each stream "k.0"
