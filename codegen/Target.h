@@ -37,7 +37,7 @@ llvm::ArrayRef<Target> getTargets();
 /// without; for tests.
 const Target *findTarget(llvm::StringRef name);
 
-/// The best level that this machine runs, or null.
+/// The level whose code is fastest on this machine, or null.
 const Target *findHostTarget();
 
 } // namespace torsor

@@ -88,7 +88,15 @@ Features detect() {
   return found;
 }
 
+bool isIntel() {
+  uint32_t a, b, c, d;
+  return __get_cpuid(0, &a, &b, &c, &d) && b == signature_INTEL_ebx &&
+         d == signature_INTEL_edx && c == signature_INTEL_ecx;
+}
+
 #else
+
+bool isIntel() { return false; }
 
 Features detect() {
   Features found;
@@ -100,7 +108,7 @@ Features detect() {
 
 #endif
 
-Features machine;
+Features machine, fast;
 char machineName[64];
 pthread_once_t machineOnce = PTHREAD_ONCE_INIT;
 
@@ -119,7 +127,9 @@ const FeatureName *findName(const FeatureName (&names)[N], const char *text,
 }
 
 void findMachine() {
-  machine = detect();
+  machine = fast = detect();
+  if (isIntel())
+    fast.remove(TORSOR_AVX512_BF16);
   // Named as variants are: the level and the extra that variants are made for.
   Features named;
   for (int feature : {int(TORSOR_X86_64_V3), int(TORSOR_X86_64_V4),
@@ -136,6 +146,11 @@ void findMachine() {
 Features cpuFeatures() {
   pthread_once(&machineOnce, findMachine);
   return machine;
+}
+
+Features fastFeatures() {
+  pthread_once(&machineOnce, findMachine);
+  return fast;
 }
 
 torsor_status parseCpu(const char *name, Features &out) {

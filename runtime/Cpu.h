@@ -12,6 +12,9 @@ struct Features {
   uint64_t bits[2] = {0, 0};
 
   void add(int feature) { bits[feature / 64] |= uint64_t(1) << feature % 64; }
+  void remove(int feature) {
+    bits[feature / 64] &= ~(uint64_t(1) << feature % 64);
+  }
   bool has(int feature) const { return bits[feature / 64] >> feature % 64 & 1; }
   bool contains(const uint64_t other[2]) const {
     return !(other[0] & ~bits[0]) && !(other[1] & ~bits[1]);
@@ -20,6 +23,10 @@ struct Features {
 
 /// The features of this CPU that the system lets programs use (CPUID, XCR0).
 Features cpuFeatures();
+
+/// Those that make code faster here. On Intel's processors `vdpbf16ps` takes
+/// two cycles: code that computes in f32 is up to 1.9 times as fast.
+Features fastFeatures();
 
 /// Reads a level as variants are named, "x86-64-v4+avx512bf16": all features
 /// a machine of that level has. An unknown name is TORSOR_INVALID.

@@ -38,19 +38,37 @@ bool readArray(const void *base, uint32_t count, uint32_t size, Array<T> &out) {
   return true;
 }
 
-torsor_status chooseVariant(torsor_scheme &scheme, const Features &allowed) {
+/// The code that a scheme may run, and that which is preferred where there is
+/// some.
+struct Choice {
+  Features allowed, preferred;
+};
+
+/// Takes the first variant that needs no other features than these.
+bool takeVariant(torsor_scheme &scheme, const Features &features) {
+  const torsor_descriptor &d = scheme.descriptor;
+  for (uint32_t n = 0; n < d.variant_count; ++n) {
+    readElementOf(d.variants, n, d.variant_size, scheme.variant);
+    if (features.contains(scheme.variant.features))
+      return true;
+  }
+  return false;
+}
+
+torsor_status chooseVariant(torsor_scheme &scheme, const Choice &choice) {
+  if (takeVariant(scheme, choice.preferred) ||
+      takeVariant(scheme, choice.allowed))
+    return TORSOR_OK;
   const torsor_descriptor &d = scheme.descriptor;
   Text offered;
   for (uint32_t n = 0; n < d.variant_count; ++n) {
     readElementOf(d.variants, n, d.variant_size, scheme.variant);
-    if (allowed.contains(scheme.variant.features))
-      return TORSOR_OK;
     if (n)
       offered.append(", ");
     offered.append(orEmpty(scheme.variant.name));
   }
   Text level;
-  describeFeatures(allowed.bits, level);
+  describeFeatures(choice.allowed.bits, level);
   return fail(TORSOR_MACHINE,
               "scheme '%s': the object has code for %s, but the CPU (or the "
               "level asked for) is %s",
@@ -95,12 +113,12 @@ void countOps(torsor_scheme &scheme) {
 }
 
 torsor_status readScheme(torsor_scheme &scheme, const torsor_descriptor *from,
-                         const Features &allowed) {
+                         const Choice &choice) {
   if (!from || from->size < sizeof(uint32_t))
     return fail(TORSOR_INVALID, "the object is malformed: a scheme is null");
   torsor_descriptor &d = scheme.descriptor;
   readElementOf(from, 0, from->size, d);
-  if (torsor_status status = chooseVariant(scheme, allowed))
+  if (torsor_status status = chooseVariant(scheme, choice))
     return status;
   if (!readArray(d.arguments, d.argument_count, d.argument_size,
                  scheme.arguments) ||
@@ -143,9 +161,8 @@ torsor_status checkModule(const torsor_module *module) {
   return TORSOR_OK;
 }
 
-torsor_status allowedFeatures(const torsor_load_options *options,
-                              Features &allowed) {
-  allowed = cpuFeatures();
+torsor_status readChoice(const torsor_load_options *options, Choice &choice) {
+  choice = {cpuFeatures(), fastFeatures()};
   if (!options)
     return TORSOR_OK;
   torsor_load_options read;
@@ -158,12 +175,12 @@ torsor_status allowedFeatures(const torsor_load_options *options,
   Features wanted;
   if (torsor_status status = parseCpu(read.cpu, wanted))
     return status;
-  if (!allowed.contains(wanted.bits))
+  if (!choice.allowed.contains(wanted.bits))
     return fail(TORSOR_MACHINE,
                 "load options: cpu '%s' does not run here; "
                 "this CPU is %s",
                 read.cpu, torsor_cpu());
-  allowed = wanted;
+  choice = {wanted, wanted};
   return TORSOR_OK;
 }
 
@@ -179,8 +196,8 @@ torsor_status load(const torsor_module *module,
                    const torsor_load_options *options, torsor_library **out) {
   if (torsor_status status = checkModule(module))
     return status;
-  Features allowed;
-  if (torsor_status status = allowedFeatures(options, allowed))
+  Choice choice;
+  if (torsor_status status = readChoice(options, choice))
     return status;
   torsor_library *library = make<torsor_library>();
   if (!library)
@@ -199,7 +216,7 @@ torsor_status load(const torsor_module *module,
   for (int64_t n = 0; n < count && !status; ++n) {
     library->schemes[n].library = library;
     status =
-        readScheme(library->schemes[n], library->module.schemes[n], allowed);
+        readScheme(library->schemes[n], library->module.schemes[n], choice);
   }
   if (status)
     releaseLibrary(library);

@@ -171,6 +171,17 @@ TEST(Library, Variants) {
   EXPECT_EQ(chosen(cpu.c_str()), best);
   if (best != "base")
     EXPECT_EQ(chosen("x86-64-v3"), "v3");
+  // bf16 instructions are asked for, or the only code there is, or fast.
+  levels[1] = levels[0];
+  levels[0].name = "bf16";
+  levels[0].features[0] |= UINT64_C(1) << TORSOR_AVX512_BF16;
+  if (cpu.ends_with("+avx512bf16")) {
+    EXPECT_EQ(chosen(nullptr), __builtin_cpu_is("intel") ? "v4" : "bf16");
+    EXPECT_EQ(chosen(cpu.c_str()), "bf16");
+    d.variant_count = 1;
+    EXPECT_EQ(chosen(nullptr), "bf16");
+    d.variant_count = 3;
+  }
   torsor_load_options options = {sizeof options, 0, "x86-64-v9"};
   expectFailure(torsor_library_link(&other, &options, &library), TORSOR_INVALID,
                 {"cpu 'x86-64-v9' is not a CPU level"});
