@@ -88,6 +88,11 @@ static void readRotaryOrAlibi(ModelBuilder &builder, bool alibi, bool scaled) {
 
 static void readFalcon(ModelBuilder &builder) {
   bool alibi = builder.config.readFlag({"alibi"}).value_or(false);
+  if (alibi)
+    builder.messages.note(
+        "the bias is added once, as the library's sdpa attention has it; its "
+        "eager attention adds it twice, to the scores and in the mask. Both "
+        "round it to bf16");
   readRotaryOrAlibi(builder, alibi, /*scaled=*/true);
 }
 

@@ -102,8 +102,17 @@ std::optional<int64_t> DecoderReader::readMimoWindow() {
 /// Does every query see keys on both sides? Sets whether pictures do, too.
 bool DecoderReader::seesBothWays(ImportedScheme &scheme, LayerKind kind) {
   const char *const key = "use_bidirectional_attention";
-  if (family.twoSided)
-    return config.readFlag({key}).value_or(false);
+  if (family.twoSided) {
+    bool sees = config.readFlag({key}).value_or(false);
+    if (sees && !is("gemma3_text"))
+      messages.note(fmt::format(
+          "{}: the library sees both ways only where it makes no mask (sdpa "
+          "and "
+          "flash attention without padding); its eager attention stays causal. "
+          "For that, remove the key",
+          config.quote(key)));
+    return sees;
+  }
   if (!is("gemma4_text") ||
       (config.has(key) && config.getObject()[key] == false))
     return false;

@@ -82,6 +82,28 @@ TEST(SavedConfigs, PicturesAndBothWaysOfGemma4) {
              "'use_bidirectional_attention' = true: this key speaks of");
 }
 
+// Where the library's kinds of attention differ, a note says which is imported.
+TEST(SavedConfigs, KindsOfAttentionThatDiffer) {
+  const std::string both = R"("num_hidden_layers": 2, "head_dim": 16,
+    "use_bidirectional_attention": )";
+  for (const char *type : {"gemma", "gemma2"}) {
+    Imported out = readConfig(config(type, both + "true"));
+    ASSERT_EQ(out.errors, "") << type;
+    EXPECT_EQ(out.layer(1)["causal"], false) << type;
+    EXPECT_HAS(out.notes, "its eager attention stays causal");
+  }
+  for (const auto &[type, value] :
+       {std::pair("gemma", "false"), std::pair("gemma3_text", "true")})
+    EXPECT_EQ(readConfig(config(type, both + value)).notes.find("eager"),
+              std::string::npos)
+        << type;
+  const std::string falcon = R"("num_hidden_layers": 2, "alibi": )";
+  EXPECT_HAS(readConfig(config("falcon", falcon + "true")).notes,
+             "its eager attention adds it twice");
+  EXPECT_EQ(readConfig(config("falcon", falcon + "false")).notes.find("eager"),
+            std::string::npos);
+}
+
 const std::string latent = R"("rope_theta": 1e4, "kv_lora_rank": 32,
   "qk_nope_head_dim": 16, "qk_rope_head_dim": 8, "v_head_dim": 16, )";
 
