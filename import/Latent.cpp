@@ -44,7 +44,8 @@ PairLayout LatentReader::readLayout() {
     return family.layout;
   }
   auto flag = config.readFlag({"rope_interleave"});
-  return flag.value_or(true) ? PairLayout::Adjacent : PairLayout::Split;
+  bool usual = !config.mentions("rope_interleave"); // null is off
+  return flag.value_or(usual) ? PairLayout::Adjacent : PairLayout::Split;
 }
 
 /// Checks the widths that a config states beside those of the two parts.

@@ -107,6 +107,19 @@ TEST(SavedConfigs, KindsOfAttentionThatDiffer) {
 const std::string latent = R"("rope_theta": 1e4, "kv_lora_rank": 32,
   "qk_nope_head_dim": 16, "qk_rope_head_dim": 8, "v_head_dim": 16, )";
 
+TEST(SavedConfigs, NullLayoutIsOff) {
+  std::string sizes = latent + R"("num_hidden_layers": 1)";
+  for (const auto &[keys, layout] :
+       {std::pair("", "adjacent"),
+        std::pair(R"(, "rope_interleave": null)", "split"),
+        std::pair(R"(, "rope_interleave": true)", "adjacent"),
+        std::pair(R"(, "rope_interleave": false)", "split")})
+    EXPECT_EQ(
+        readConfig(config("deepseek_v3", sizes + keys)).layer(0)["layout"],
+        layout)
+        << keys;
+}
+
 TEST(SavedConfigs, ScorersOfSingleLayers) {
   std::string sizes = latent + R"("num_hidden_layers": 4, "index_head_dim": 16,
     "layer_types": ["indexed_attention", "indexed_attention",
