@@ -318,8 +318,9 @@ static std::string describeActions(const SchemeFacts &facts) {
 }
 
 static std::string describeWork(const SchemeFacts &facts) {
-  std::string text = fmt::format("Work of a head over {} tokens: {:.4g} pairs",
-                                 facts.length, facts.pairs);
+  std::string text =
+      fmt::format("Work of a head over {} tokens: {}{:.4g} pairs", facts.length,
+                  facts.needsTile ? "at most " : "", facts.pairs);
   if (facts.flops == 0)
     return text + "; flops and bytes depend on the widths (--head-width)\n";
   return text + fmt::format(", {:.4g} flops, {:.4g} bytes of q, k, v and o\n",
