@@ -219,12 +219,32 @@ void HeadRun::softmax(const std::vector<double> &z, double *o, double *lse) {
   *lse = top + std::log(sum);
 }
 
-void HeadRun::linear(const std::vector<double> &z, double *o, double *lse) {
+/// The condition of the division by the divisor (Output::condition), `size`
+/// being the sum of |z|. Leaves the divisor of `total` in its cell.
+double HeadRun::divide(double total, double size) {
+  auto divisorOf = [&](double value) {
+    values.computeTotal(value);
+    return values.cell(program.divisor).f;
+  };
+  // As far off as the total of a kernel in f32 may be.
+  double step = size * 0x1p-20;
+  double above = divisorOf(total + step), below = divisorOf(total - step);
+  double divisor = divisorOf(total);
+  if (size == 0)
+    return 0;
+  double change =
+      std::max(std::abs(above - divisor), std::abs(below - divisor));
+  return size / std::abs(divisor) * std::max(1.0, change / step);
+}
+
+void HeadRun::linear(const std::vector<double> &z, double *o, double *lse,
+                     double *condition) {
   int64_t width = program.value;
   std::fill(o, o + width, 0.0);
-  double total = 0;
+  double total = 0, size = 0;
   for (size_t n = 0; n < z.size(); ++n) {
     total += z[n];
+    size += std::abs(z[n]);
     const double *row = program.valueBias >= 0
                             ? biasRows.data() + int64_t(n) * width
                             : valueRows.data() + seen[n] * width;
@@ -232,13 +252,15 @@ void HeadRun::linear(const std::vector<double> &z, double *o, double *lse) {
       o[c] += z[n] * row[c];
   }
   *lse = z.empty() ? -infinity : total;
-  values.computeTotal(total);
-  if (program.divisor >= 0 && !tokens.run().partial && !z.empty())
-    for (int64_t c = 0; c < width; ++c)
-      o[c] /= values.cell(program.divisor).f;
+  if (program.divisor < 0 || tokens.run().partial || z.empty())
+    return;
+  *condition = divide(total, size);
+  for (int64_t c = 0; c < width; ++c)
+    o[c] /= values.cell(program.divisor).f;
 }
 
-void HeadRun::attend(double *o, double *lse, std::vector<PairTrace> &row) {
+void HeadRun::attend(double *o, double *lse, double *condition,
+                     std::vector<PairTrace> &row) {
   visible.assign(tokens.keys(), 0);
   seen.clear();
   for (int64_t key = 0; key < tokens.keys(); ++key) {
@@ -270,7 +292,7 @@ void HeadRun::attend(double *o, double *lse, std::vector<PairTrace> &row) {
   if (program.readout == Program::Softmax)
     softmax(z, o, lse);
   else
-    linear(z, o, lse);
+    linear(z, o, lse, condition);
   if (program.valueAction)
     applier.apply(*program.valueAction, o, Mode::Back);
 }
@@ -283,15 +305,17 @@ void HeadRun::run(Output &output, std::vector<PairTrace> *trace) {
   for (int64_t query = 0; query < tokens.queries(); ++query) {
     int64_t at = (tokens.run().queryRow * heads + head) * length +
                  tokens.run().queryStart + query;
-    double *o = output.o.data() + at * program.value, unused;
+    double *o = output.o.data() + at * program.value, unused, noCondition;
     double *lse = output.lse.empty() ? &unused : output.lse.data() + at;
+    double *condition =
+        output.condition.empty() ? &noCondition : output.condition.data() + at;
     row.assign(tokens.keys(), {});
     if (tokens.queryIndex(query) < 0) {
       std::fill(o, o + program.value, 0.0);
       *lse = -infinity;
     } else {
       values.startQuery(query);
-      attend(o, lse, row);
+      attend(o, lse, condition, row);
     }
     if (trace)
       trace->insert(trace->end(), row.begin(), row.end());

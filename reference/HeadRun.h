@@ -21,9 +21,12 @@ private:
   double score(const Action &action, int64_t key, double &addend);
   double scoreOfPair(const Action &action, int64_t key);
   double logit(int64_t key, PairTrace &trace);
-  void attend(double *o, double *lse, std::vector<PairTrace> &row);
+  void attend(double *o, double *lse, double *condition,
+              std::vector<PairTrace> &row);
   void softmax(const std::vector<double> &z, double *o, double *lse);
-  void linear(const std::vector<double> &z, double *o, double *lse);
+  void linear(const std::vector<double> &z, double *o, double *lse,
+              double *condition);
+  double divide(double total, double size);
   void delta(Output &output);
   void loadValue(int64_t key, double *to) const;
   std::vector<double> gather(const Action &action, const double *from) const;

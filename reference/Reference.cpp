@@ -27,6 +27,8 @@ Expected<Output> evaluate(SchemeOp scheme, const Problem &problem) {
   output.o.assign(rows * program->value, std::nan(""));
   if (program->readout != Program::Delta)
     output.lse.assign(rows, std::nan(""));
+  if (program->readout == Program::Linear && program->divisor >= 0)
+    output.condition.assign(rows, 0);
   for (size_t n = 0; n < problem.sequences.size(); ++n) {
     Tokens tokens(*program, problem, n);
     Evaluator values(*program, problem, tokens);

@@ -68,6 +68,11 @@ struct Output {
   std::vector<int64_t> shape; ///< [rows, H, tokens, V] of o.
   std::vector<double> o;      ///< Compact; NaN in rows of no sequence.
   std::vector<double> lse;    ///< [rows, H, tokens]; delta has none.
+  /// Of a linear readout with a divisor, [rows, H, tokens]: how many times
+  /// larger a relative error of all the weights z is in o, sum |z| / |divisor|,
+  /// and as many times more as the divisor changes faster than the total.
+  /// Large where the total nearly cancels; 0 in rows without a pair.
+  std::vector<double> condition;
   /// With `trace`: one block [H, queryLength, keyLength] for each sequence.
   std::vector<std::vector<PairTrace>> pairs;
 };

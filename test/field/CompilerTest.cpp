@@ -119,6 +119,32 @@ TEST(FieldKernel, SMX_09_ComparisonsOfNothingFail) {
   EXPECT_NE(compare(nothing, output, problem, TORSOR_F32, {}), "");
 }
 
+/// Where a total nearly cancels, o may be farther off, there and only there.
+TEST(FieldKernel, ComparisonsFollowTheDivisor) {
+  auto array = [](std::vector<double> values) {
+    Array a(TORSOR_F64, {int64_t(values.size()), 1});
+    std::copy(values.begin(), values.end(), a.as<double>());
+    return a;
+  };
+  Array exact = array({0.5, 100, 2, 1e6});
+  std::vector<double> scales = getScales(exact, {1, 100, 0, 1e6}, 1e-5);
+  ASSERT_EQ(scales.size(), 4u);
+  EXPECT_EQ(scales[0], 2); // of the row of 2, whose values are no smaller
+  EXPECT_DOUBLE_EQ(scales[1], 1e4 / (1 - 99e-5));
+  EXPECT_EQ(scales[2], 2);
+  EXPECT_EQ(scales[3], HUGE_VAL); // rounding decides
+  auto share = [&](std::vector<double> found) {
+    Difference off = compareArrays(array(found), exact, scales);
+    EXPECT_EQ(off.open, 1);
+    return off.largest / (1e-5 * off.scale);
+  };
+  EXPECT_LT(share({0.5, 100.05, 2, 7}), 1);
+  EXPECT_GT(share({0.5001, 100, 2, 1e6}), 1);
+  EXPECT_GT(share({0.5, 100, 2.0001, 1e6}), 1);
+  EXPECT_GT(share({0.5, 100.2, 2, 1e6}), 1);
+  EXPECT_GT(share({0.5, std::nan(""), 2, 1e6}), 1);
+}
+
 TEST(FieldKernel, JIT_03_NothingIsIgnoredAtCallTime) {
   Compiled kernel = compiled("scheme x { head 8 mask last(4) }");
   ASSERT_TRUE(kernel.kernel);

@@ -136,6 +136,37 @@ TEST(Readout, Linear) {
                              logits({1, 2, -0.5}));
   EXPECT_NEAR(output.o[0], (1 + 4 - 1.5) / 2.5, 1e-15);
   EXPECT_EQ(output.lse[0], 2.5); // the total itself
+  EXPECT_NEAR(output.condition[0], 3.5 / 2.5, 1e-15);
+}
+
+TEST(Readout, ConditionOfTheDivision) {
+  auto conditionOf = [](const std::string &readout, std::vector<double> z) {
+    return evaluateIr(R"(
+      %one = arith.constant 1.0 : f64
+      torsor.scale %one
+      torsor.mask %causal
+      %total = torsor.ambient total : f64
+      )" + readout,
+                      logits(z))
+        .condition;
+  };
+  // A total that nearly cancels; a divisor that stands still; one that changes
+  // three times as fast as the total.
+  EXPECT_NEAR(
+      conditionOf("torsor.readout linear over %total", {1, 1, -1.75})[0],
+      3.75 / 0.25, 1e-13);
+  EXPECT_NEAR(conditionOf(R"(
+      %by = arith.maximumf %one, %total : f64
+      torsor.readout linear over %by)",
+                          {1, 1, -1.75})[0],
+              3.75, 1e-13);
+  EXPECT_NEAR(conditionOf(R"(
+      %three = arith.constant 3.0 : f64
+      %by = arith.mulf %three, %total : f64
+      torsor.readout linear over %by)",
+                          {1, 1, -1.75})[0],
+              3.75 / 0.25, 1e-8);
+  EXPECT_TRUE(conditionOf("torsor.readout linear", {1, 1, -1.75}).empty());
 }
 
 TEST(Readout, DeltaRule) {

@@ -9,25 +9,65 @@
 
 using namespace torsor;
 
-Difference torsor::compareArrays(const Array &found, const Array &expected) {
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// The largest finite magnitude of elements n to end - 1, 0 without one.
+static double getLargest(const Array &array, int64_t n, int64_t end) {
+  double largest = 0;
+  for (; n < end; ++n)
+    if (double value = array.at(n); std::isfinite(value))
+      largest = std::max(largest, std::abs(value));
+  return largest;
+}
+
+Difference torsor::compareArrays(const Array &found, const Array &expected,
+                                 const std::vector<double> &scales) {
   Difference result;
-  for (int64_t n = 0, e = found.count(); n < e; ++n) {
+  int64_t count = found.count();
+  result.scale = std::max(1.0, getLargest(expected, 0, count));
+  int64_t width = scales.empty() ? 1 : found.shape.back();
+  double share = 0;
+  for (int64_t n = 0; n < count; ++n) {
+    double scale = scales.empty() ? result.scale : scales[n / width];
+    if (scale == infinity) {
+      result.open += n % width == 0;
+      continue;
+    }
     double a = found.at(n), b = expected.at(n);
-    if (std::isfinite(b))
-      result.scale = std::max(result.scale, std::abs(b));
     double error = std::abs(a - b);
     if (a == b || (std::isnan(a) && std::isnan(b)))
       error = 0;
     else if (!std::isfinite(error))
-      error = std::numeric_limits<double>::infinity();
-    if (error > result.largest) {
+      error = infinity;
+    if (error / scale > share) {
+      share = error / scale;
       result.largest = error;
+      result.scale = scale;
       result.at = n;
       result.found = a;
       result.expected = b;
     }
   }
   return result;
+}
+
+std::vector<double> torsor::getScales(const Array &exact,
+                                      const std::vector<double> &condition,
+                                      double tolerance) {
+  int64_t width = exact.shape.back(), rows = condition.size();
+  std::vector<double> scales;
+  // As large as the values are at least: |o| <= c |v|.
+  double values = 1;
+  for (int64_t row = 0; row < rows; ++row) {
+    scales.push_back(getLargest(exact, row * width, (row + 1) * width));
+    values = std::max(values, scales[row] / std::max(1.0, condition[row]));
+  }
+  for (int64_t row = 0; row < rows; ++row) {
+    double by = std::max(1.0, condition[row]), left = 1 - tolerance * (by - 1);
+    scales[row] =
+        left > 0 ? by * std::max(values, scales[row]) / left : infinity;
+  }
+  return scales;
 }
 
 std::string torsor::describeDifference(const Difference &difference,

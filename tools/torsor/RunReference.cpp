@@ -60,8 +60,8 @@ static Array fromReals(std::vector<int64_t> shape,
   return array;
 }
 
-void torsor::runReference(SchemeOp scheme, const RunInputs &inputs, Array &o,
-                          Array &lse, bool f32Phases) {
+Exact torsor::runReference(SchemeOp scheme, const RunInputs &inputs,
+                           bool f32Phases) {
   Problem problem;
   problem.f32Phases = f32Phases;
   problem.heads = inputs.heads;
@@ -100,8 +100,12 @@ void torsor::runReference(SchemeOp scheme, const RunInputs &inputs, Array &o,
   llvm::Expected<Output> output = evaluate(scheme, problem);
   if (!output)
     failUser("the reference: " + llvm::toString(output.takeError()));
-  o = fromReals({inputs.batch, inputs.heads, inputs.queries, inputs.value},
-                output->o);
+  Exact exact;
+  exact.o = fromReals(
+      {inputs.batch, inputs.heads, inputs.queries, inputs.value}, output->o);
   if (!output->lse.empty() || inputs.queries == 0)
-    lse = fromReals({inputs.batch, inputs.heads, inputs.queries}, output->lse);
+    exact.lse =
+        fromReals({inputs.batch, inputs.heads, inputs.queries}, output->lse);
+  exact.condition = std::move(output->condition);
+  return exact;
 }

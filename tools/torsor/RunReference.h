@@ -13,10 +13,15 @@ class SchemeOp;
 /// A compact copy: integers stay integers, all else becomes f64.
 HostArray toHost(const torsor_tensor &tensor);
 
-/// Evaluates the scheme in f64 on what the kernel reads. `o` and `lse` become
-/// f64 arrays. Throws a Failure.
-void runReference(SchemeOp scheme, const RunInputs &inputs, Array &o,
-                  Array &lse, bool f32Phases);
+/// What the reference gives, in f64. `lse` has no shape and `condition`
+/// (Output::condition) is empty where the readout has none.
+struct Exact {
+  Array o, lse;
+  std::vector<double> condition;
+};
+
+/// Evaluates the scheme in f64 on what the kernel reads. Throws a Failure.
+Exact runReference(SchemeOp scheme, const RunInputs &inputs, bool f32Phases);
 
 } // namespace torsor
 
