@@ -156,9 +156,9 @@ def dots(t):
     if t.sections and not any(s in "bf16" for s in t.sections):
         return
     level = "x86-64-v4+avx512bf16"
-    if not os.path.exists("/proc/cpuinfo") or "avx512_bf16" not in open(
-            "/proc/cpuinfo").read():
-        return
+    with open("/proc/cpuinfo") as cpu:
+        if "avx512_bf16" not in cpu.read():
+            return
     goals = {("full", 128): [(80, 87), (83, 89), (85, 90)],
              ("full", 64): [(77, 83), (79, 85), (80, 86)],
              ("rotary", 128): [(70, 80), (78, 86), (81, 88)]}

@@ -46,9 +46,9 @@ const Target *findHostTarget() {
   bool v3 = has({"avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"});
   bool v4 =
       v3 && has({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"});
-  // On Intel's processors `vdpbf16ps` takes two cycles: see runtime/Cpu.h.
-  bool dotsFast = llvm::sys::getHostCPUName().starts_with("znver");
-  if (v4 && dotsFast && has({"avx512bf16"}))
+  // The rule of fastFeatures (runtime/Cpu.h).
+  bool isAmd = llvm::sys::getHostCPUName().starts_with("znver");
+  if (v4 && isAmd && has({"avx512bf16"}))
     return findTarget("x86-64-v4+avx512bf16");
   if (v4)
     return findTarget("x86-64-v4");

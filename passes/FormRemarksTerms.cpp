@@ -130,7 +130,7 @@ void SchemeRemarks::contents() {
     if (!scan.isSum())
       applied(scan.terms.front().getLoc(), "KeysKept",
               "what follows from a key's vector alone is computed once, by an "
-              "append: a cache keeps it beside the key, and decode reads it");
+              "append: a cache keeps it beside the key");
   for (auto dot : SchemeOp(plan.scheme).getBody().getOps<TableDotOp>()) {
     if (dot.getCount() <= 1)
       continue;

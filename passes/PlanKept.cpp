@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Numbers of a key's vector that a cache keeps beside it: decode meets each key
-// once, and would spend a product of its vector on every one of them.
+// Numbers of a key's vector that a cache keeps beside it: a product for each
+// head would cost decode as much as the scores, and make packed keys differ
+// between the heads of a group.
 #include "passes/FormKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

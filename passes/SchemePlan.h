@@ -95,7 +95,7 @@ private:
 };
 
 /// A running sum that some time reads: its terms at the key token. Or, without
-/// a clock, one number of each key, which decode reads in place of its vector.
+/// a clock, one number of each key, which kernels read in place of its vector.
 struct PlannedScan {
   RunningOp clock;
   llvm::SmallVector<mlir::Value> terms; // one for each member

@@ -88,15 +88,15 @@ Features detect() {
   return found;
 }
 
-bool isIntel() {
+bool isAmd() {
   uint32_t a, b, c, d;
-  return __get_cpuid(0, &a, &b, &c, &d) && b == signature_INTEL_ebx &&
-         d == signature_INTEL_edx && c == signature_INTEL_ecx;
+  return __get_cpuid(0, &a, &b, &c, &d) && b == signature_AMD_ebx &&
+         d == signature_AMD_edx && c == signature_AMD_ecx;
 }
 
 #else
 
-bool isIntel() { return false; }
+bool isAmd() { return false; }
 
 Features detect() {
   Features found;
@@ -128,7 +128,7 @@ const FeatureName *findName(const FeatureName (&names)[N], const char *text,
 
 void findMachine() {
   machine = fast = detect();
-  if (isIntel())
+  if (!isAmd())
     fast.remove(TORSOR_AVX512_BF16);
   // Named as variants are: the level and the extra that variants are made for.
   Features named;

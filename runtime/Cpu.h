@@ -24,8 +24,9 @@ struct Features {
 /// The features of this CPU that the system lets programs use (CPUID, XCR0).
 Features cpuFeatures();
 
-/// Those that make code faster here. On Intel's processors `vdpbf16ps` takes
-/// two cycles: code that computes in f32 is up to 1.9 times as fast.
+/// Those that make code faster here: without bf16 instructions but on AMD's
+/// processors. On Intel's `vdpbf16ps` takes two cycles, and code that computes
+/// in f32 is up to 1.9 times as fast. findHostTarget has the same rule.
 Features fastFeatures();
 
 /// Reads a level as variants are named, "x86-64-v4+avx512bf16": all features

@@ -11,15 +11,15 @@ namespace torsor {
 /// The anchored blocks of a kernel and the rows of one block.
 ///
 /// Keys are packed with exp((t - a) X), a being the time of the last key of a
-/// stretch of the tile. The rows are acted on with exp((r - s) X), r being the
-/// time of the first of them, and for each stretch with exp((a - r) X), which
-/// is one factor for each lane. Where all queries are at a or behind it all
-/// sides fade. Where they are not one grows; that is borne as long as it stays
-/// small. Else the rows are acted on with exp((a - s) X) at once, if times are
-/// those of the tokens and no row sees a key behind it: what is seen then grows
-/// no further than along the stretch. Else the products are computed key by
-/// key: from r for keys that lie before it, from the first row of a register
-/// tile, or from each query.
+/// stretch of the tile, or of the tile where that fades slowly (AnchorSpans.h).
+/// The rows are acted on with exp((r - s) X), r being the time of the first of
+/// them, and for each stretch with exp((a - r) X), which is one factor for each
+/// lane. Where all queries are at a or behind it all sides fade. Where they are
+/// not one grows; that is borne as long as it stays small. Else the rows are
+/// acted on with exp((a - s) X) at once, if times are those of the tokens and
+/// no row sees a key behind it: what is seen then grows no further than along
+/// the stretch. Else the products are computed key by key: from r for keys that
+/// lie before it, from the first row of a register tile, or from each query.
 class Anchors {
 public:
   /// For branch `branch` of the action.

@@ -87,7 +87,7 @@ static void emitEach(const TableReader &tables, ScanOp op, const Place &head) {
   ScanTerms terms(tables, op);
   StoredSums stored(tables.e, tables.kernel, tables.call, op, head);
   forStored(tables, head, [&](const Place &place, KeySlot to) {
-    Contents contents = contentsOf(tables.kernel, tables.call, op, place);
+    Contents contents = contentsOf(tables.kernel, tables.call, place);
     stored.at(to).store(0, terms.at(place, contents)[0]);
   });
 }

@@ -57,20 +57,14 @@ bool areAllEach(const Kernel &kernel) {
   return llvm::all_of(kernel.scans, [](ScanOp op) { return op.getEach(); });
 }
 
-Contents contentsOf(const Kernel &kernel, const Call &call, ScanOp op,
+Contents contentsOf(const Kernel &kernel, const Call &call,
                     const Place &place) {
-  if (!op.getEach())
-    return {};
   InterfaceOp interface = kernel.scheme->interface;
-  auto k = cast<FieldAttr>(interface.getStreams()[0]);
-  auto width = cast<StringAttr>(k.getAxes()[1]);
-  Tensor keys = call.tensor(TORSOR_AT_K, k.getType());
-  Contents contents;
-  width.getValue().getAsInteger(10, contents.width);
-  contents.row =
+  Tensor keys = call.tensor(TORSOR_AT_K, interface.getK());
+  Pointer row =
       keys.data + (place.row * keys.stride(0) + place.group * keys.stride(1) +
                    place.token * keys.stride(2));
-  return contents;
+  return {row, int64_t(interface.getHead())};
 }
 
 StoredSums::StoredSums(Emitter &e, const Kernel &kernel, const Call &call,
@@ -258,7 +252,7 @@ private:
     const Table &table = *tables.kernel.find(dot.getTable());
     e.loop(0, e.index(lanes), 1, [&](Num n) {
       Place key = placeOf(number + n);
-      Contents contents = contentsOf(tables.kernel, tables.call, op, key);
+      Contents contents = contentsOf(tables.kernel, tables.call, key);
       products.store(
           n, emitRowDot(tables, key, table, row, dot.getCount(), contents));
     });
@@ -280,7 +274,7 @@ private:
     Num whole = forVectors(put);
     e.loop(whole, place.sequence.keyLength, 1, [&](Num number) {
       Place key = placeOf(number);
-      Contents contents = contentsOf(tables.kernel, tables.call, op, key);
+      Contents contents = contentsOf(tables.kernel, tables.call, key);
       sums.store(number + 1, terms.at(key, contents)[0]);
     });
   }

@@ -31,10 +31,8 @@ void emitScans(Emitter &e, const Kernel &kernel, const Call &call, Num begin,
 /// Do all scans stand for keys alone, not for sums over them?
 bool areAllEach(const Kernel &kernel);
 
-/// The vector of key number or new token `place` for a scan of each; empty for
-/// others.
-Contents contentsOf(const Kernel &kernel, const Call &call, ScanOp op,
-                    const Place &place);
+/// The vector of the key or new token at `place`.
+Contents contentsOf(const Kernel &kernel, const Call &call, const Place &place);
 
 /// The sums of one head that a cache holds beside its keys.
 class StoredSums {

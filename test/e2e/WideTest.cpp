@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char *wide = "x86-64-v4/emulated";
 constexpr const char *dot = "x86-64-v4+avx512bf16/emulated";
-constexpr const char *own = "x86-64-v4+avx512bf16";
+constexpr const char *native = "x86-64-v4+avx512bf16";
 
 Compiled compileFor(const std::string &target, torsor_dtype dtype,
                     const std::string &text, int64_t head, int64_t value) {
@@ -56,7 +56,7 @@ void runShapes(const std::string &target, torsor_dtype dtype,
 using Param = std::tuple<const char *, torsor_dtype>;
 class WideTest : public testing::TestWithParam<Param> {
   void SetUp() override {
-    if (std::get<0>(GetParam()) == own &&
+    if (std::get<0>(GetParam()) == native &&
         !std::string(torsor_cpu()).ends_with("+avx512bf16"))
       GTEST_SKIP() << "this CPU has no bf16 instructions";
   }
@@ -66,12 +66,12 @@ INSTANTIATE_TEST_SUITE_P(All, WideTest,
                                          Param{wide, TORSOR_F16},
                                          Param{wide, TORSOR_BF16},
                                          Param{dot, TORSOR_BF16},
-                                         Param{own, TORSOR_BF16}),
+                                         Param{native, TORSOR_BF16}),
                          [](const auto &info) {
                            const char *target = std::get<0>(info.param);
-                           return std::string(target == dot   ? "dot"
-                                              : target == own ? "own"
-                                                              : "wide") +
+                           return std::string(target == dot      ? "dot"
+                                              : target == native ? "native"
+                                                                 : "wide") +
                                   "_" + nameOf(std::get<1>(info.param));
                          });
 

@@ -176,7 +176,7 @@ TEST(Library, Variants) {
   levels[0].name = "bf16";
   levels[0].features[0] |= UINT64_C(1) << TORSOR_AVX512_BF16;
   if (cpu.ends_with("+avx512bf16")) {
-    EXPECT_EQ(chosen(nullptr), __builtin_cpu_is("intel") ? "v4" : "bf16");
+    EXPECT_EQ(chosen(nullptr), __builtin_cpu_is("amd") ? "bf16" : "v4");
     EXPECT_EQ(chosen(cpu.c_str()), "bf16");
     d.variant_count = 1;
     EXPECT_EQ(chosen(nullptr), "bf16");
